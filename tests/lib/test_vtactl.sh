@@ -72,17 +72,39 @@ with two "$tmp/vtactl" list
 [ $status -eq 0 ] && same "$(cut -d' ' -f1 "$tmp/out" | tr '\n' ' ')" "vta2 vta10 "
 result "list: two cards by number" $?
 
+with two "$tmp/vtactl" list --all
+[ $status -eq 0 ] && same "$(head -n 1 "$tmp/out")" "card  node  PCI address"
+result "list --all: has a header" $?
+
 with two "$tmp/vtactl" list --json
 [ $status -eq 0 ] && json '[c["index"] for c in a] == [2, 10] and a[0] ==
 	{"index": 2, "node": "/dev/vta2", "pci": "0000:00:06.0"}'
 result "list --json" $?
 
-with one "$tmp/vtactl" status
+with one "$tmp/vtactl" status --all
 [ $status -eq 0 ] && says '63 MiB free of 64 MiB' out && says '2 used of 64' out &&
 	says '1 used of 16' out && says '0000:00:05.0' out &&
 	says '8 GT/s x4 of at most 16 GT/s x16' out && says 'version 0.0.1 at 100000 kHz' out &&
 	says '0123456789abcdef' out && grep -qE '^    doorbells +18446744073709551615$' "$tmp/out"
-result "status: text" $?
+result "status --all: text" $?
+
+# A card with all that it can have, of which each list is long.
+logs() {
+	local i
+	printf '%s=' "$1"
+	for i in 1 2 3 4 5 6 7 8; do
+		printf 'time=%s queue=1 reason=insn result=reset why=x\\n' $i
+	done
+}
+card 0 0000:00:05.0 "$(config_space)" 'state=working\n' "$(logs fault_log)" "$(logs reset_log)" \
+	'usage/run_ns=1\n' 'recovery/given_up=0\n' > "$tmp/full"
+with full "$tmp/vtactl" status
+[ $status -eq 0 ] && [ "$(wc -l < "$tmp/out")" -le 16 ] && says 'last faults, 1 of 8' out &&
+	says 'at 8 s' out && ! says 'at 7 s' out && ! says LOG_BLOCK out && says '2 used of 64' out
+result "status: fits a screen" $?
+with full "$tmp/vtactl" status --all
+[ $status -eq 0 ] && [ "$(wc -l < "$tmp/out")" -gt 24 ] && says 'at 1 s' out && says LOG_BLOCK out
+result "status --all: has the rest" $?
 
 with one "$tmp/vtactl" status 0 --json
 [ $status -eq 0 ] && json 'a == [{
@@ -339,11 +361,38 @@ with one "$tmp/vtactl" dump -o "$tmp/no/such"
 [ $status -eq 1 ] && says 'no such directory' err
 result "dump: a file that cannot be made" $?
 
-for args in "" "frob" "list 1" "status 0 1" "status card" "status 0x1" "--frob"; do
+for args in "" "frob" "list 1" "status 0 1" "--frob" "test --quick" "trace --frob" "bench -x"; do
 	# shellcheck disable=SC2086
 	with one "$tmp/vtactl" $args
-	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
-	result "wrong usage exits 2: '$args'" $?
+	[ $status -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q '^vtactl: .*; try vtactl .*--help$' "$tmp/err"
+	result "wrong usage exits 2, and names the help: '$args'" $?
+done
+
+while read -r args; do
+	# shellcheck disable=SC2086
+	with one "$tmp/vtactl" ${args% *}
+	[ $status -eq 2 ] && says "(${args##* }?); try vtactl" err
+	result "wrong usage names what is near: '$args'" $?
+done <<-END
+	stats status
+	statsu status
+	status --jsn --json
+	status --watsh=2 --watch
+	top --btach --batch
+	trace --outptu=x --output
+END
+for args in "x" "status --x" "status --nothing-like-it"; do
+	# shellcheck disable=SC2086
+	with one "$tmp/vtactl" $args
+	[ $status -eq 2 ] && ! says '?)' err
+	result "wrong usage names nothing where nothing is near: '$args'" $?
+done
+
+for args in "status card" "status 0x1"; do
+	# shellcheck disable=SC2086
+	with one "$tmp/vtactl" $args
+	[ $status -eq 2 ] && says 'list --all' err && [ ! -s "$tmp/out" ]
+	result "wrong names of cards exit 2: '$args'" $?
 done
 
 with one "$tmp/vtactl" status /dev/null

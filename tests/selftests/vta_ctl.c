@@ -57,7 +57,7 @@ TEST(list_has_every_card)
 TEST(status_text_is_readable)
 {
 	int status;
-	char *text = output_of("vtactl status", &status);
+	char *text = output_of("vtactl status --all", &status);
 
 	EXPECT_EQ(0, status);
 	EXPECT_NE(NULL, strstr(text, "vta0"));

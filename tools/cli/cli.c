@@ -114,6 +114,67 @@ static const char *find_words(const struct declared *d)
 	return words;
 }
 
+/* ---- Near names ---- */
+
+struct near {
+	const char *word;
+	size_t len;
+	const char *name;	/* the nearest one so far, or NULL */
+	size_t distance;
+};
+
+/* A word that is mistyped has at most so many letters added, left out or changed. */
+#define NEAR_MAX	2
+
+static struct near near_begin(const char *word)
+{
+	return (struct near){ .word = word, .len = strcspn(word, "="), .distance = NEAR_MAX + 1 };
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The edit distance of Levenshtein. */
+static size_t distance(const char *word, size_t len, const char *name)
+{
+	size_t row[sizeof(table->name) + NEAR_MAX + 1];
+
+	for (size_t i = 0; i <= len; i++)
+		row[i] = i;
+	for (size_t j = 1; name[j - 1]; j++) {
+		size_t before = row[0];
+
+		row[0] = j;
+		for (size_t i = 1; i <= len; i++) {
+			size_t changed = before + (word[i - 1] != name[j - 1]);
+
+			before = row[i];
+			row[i] = least(changed, least(before, row[i - 1]) + 1);
+		}
+	}
+	return row[len];
+}
+
+static void near_compare(struct near *near, const char *name)
+{
+	size_t now = near->len < sizeof(table->name) + NEAR_MAX ?
+		     distance(near->word, near->len, name) : NEAR_MAX + 1;
+
+	if (now < near->distance && now < near->len) {
+		near->distance = now;
+		near->name = name;
+	}
+}
+
+static int unknown(const char *what, const char *word, const char *dashes, const char *name)
+{
+	if (!name)
+		return cli_usage("%s: %s", what, word);
+	return cli_usage("%s: %s (%s%s?)", what, word, dashes, name);
+}
+
 /* ---- Values ---- */
 
 static void store(const struct cli_option *option, uint64_t value)
@@ -224,6 +285,15 @@ static int print_help(const char *help)
 	return fputs(help, stdout) < 0 ? CLI_ERROR : CLI_OK;
 }
 
+static int wrong_option(const char *word)
+{
+	struct near near = near_begin(strncmp(word, "--", 2) ? "" : word + 2);
+
+	for (int i = 0; i < table_size; i++)
+		near_compare(&near, table[i].name);
+	return unknown("wrong option", word, "--", near.name);
+}
+
 int cli_options(const char *help, const struct cli_option *options, int operands, int *argc,
 		char ***argv)
 {
@@ -240,9 +310,10 @@ int cli_options(const char *help, const struct cli_option *options, int operands
 					    longs, NULL)) != -1) {
 		const struct declared *d;
 
-		if (value == '?' || value == ':')
-			return cli_usage("%s: %s", value == '?' ? "wrong option" :
-					 "this option takes an argument", (*argv)[optind - 1]);
+		if (value == ':')
+			return cli_usage("this option takes an argument: %s", (*argv)[optind - 1]);
+		if (value == '?')
+			return wrong_option((*argv)[optind - 1]);
 		d = find_value(value);
 		if (!strcmp(d->name, "help"))
 			return print_help(help);
@@ -280,6 +351,15 @@ static int print_all_help(const struct cli_program *program)
 	return CLI_OK;
 }
 
+static int no_such(const struct cli_program *program, const char *name)
+{
+	struct near near = near_begin(name);
+
+	for (const struct cli_verb *verb = program->verbs; verb->name; verb++)
+		near_compare(&near, verb->name);
+	return unknown(*name == '-' ? "no such option" : "no such verb", name, "", near.name);
+}
+
 static int run_verb(const struct cli_program *program, int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -297,7 +377,7 @@ static int run_verb(const struct cli_program *program, int argc, char **argv)
 			verb_name = verb->name;
 			return verb->main(argc - 1, argv + 1);
 		}
-	return cli_usage("no such %s: %s", *name == '-' ? "option" : "verb", name);
+	return no_such(program, name);
 }
 
 int cli_main(const struct cli_program *program, int argc, char **argv)

@@ -16,8 +16,8 @@ struct vtadev_card;
  */
 struct json_object *gather(const struct vtadev_card *card);
 
-/* Prints it as text. */
-void gather_print(struct json_object *status);
+/* Prints it as text: all of it, or what fits a screen. */
+void gather_print(struct json_object *status, bool all);
 
 /* A card's PCI Express link. */
 struct link {

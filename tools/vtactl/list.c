@@ -13,7 +13,8 @@ static const char help[] =
 	"\n"
 	"Prints a line for each card of the driver: name, node and PCI address.\n"
 	"\n"
-	"  -a, --all   also list the devices of plugins, by the names that open them\n"
+	"  -a, --all   also list the devices of plugins, by the names that open them, below a\n"
+	"              header\n"
 	"  -j, --json  print an array of objects: index, node, pci; a device has only node\n"
 	"  -h, --help  print this text\n";
 
@@ -44,8 +45,10 @@ static int list_json(const struct vtadev_card *cards, size_t count)
 	return ctl_print_json(array, false);
 }
 
-static int list_text(const struct vtadev_card *cards, size_t count)
+static int list_text(const struct vtadev_card *cards, size_t count, bool all)
 {
+	if (all)
+		puts("card  node  PCI address");
 	for (size_t i = 0; i < count; i++) {
 		if (is_device(&cards[i]))
 			printf("%s  -  -\n", cards[i].node);
@@ -80,7 +83,7 @@ int list_main(int argc, char **argv)
 	ret = all ? list_all(&cards, &count) : ctl_cards(NULL, &cards, &count);
 	if (ret)
 		return ret;
-	ret = json ? list_json(cards, count) : list_text(cards, count);
+	ret = json ? list_json(cards, count) : list_text(cards, count, all);
 	vtadev_list_free(cards);
 	return ret;
 }

@@ -46,7 +46,7 @@ static const char help[] =
 	"  -t, --timeout=SECONDS  end after SECONDS\n"
 	"  -h, --help             print this text\n"
 	"\n"
-	"monitor needs no permission. vtactl status shows root the owner of a queue that halted.\n";
+	"monitor needs no permission. vtactl status --all shows root whose queues halted.\n";
 
 /* ---- An event ---- */
 

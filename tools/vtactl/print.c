@@ -9,6 +9,9 @@
 #include "gather.h"
 
 #define UNKNOWN	"unknown"
+/* Lines of a list in the short form, of a card that has all else: 24 lines are a screen. */
+#define HOLDERS_MAX	4
+#define EVENTS_MAX	1
 
 static struct json_object *get(struct json_object *parent, const char *name)
 {
@@ -92,13 +95,13 @@ static void print_queues(struct json_object *queues)
 		printf(" %s", json_object_get_string(json_object_array_get_idx(queues, i)));
 }
 
-static void print_holders(struct json_object *s)
+static void print_holders(struct json_object *s, size_t most)
 {
 	struct json_object *holders = get(s, "holders");
 	struct json_object *used = get(get(s, "contexts"), "used");
 	size_t count = holders ? json_object_array_length(holders) : 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && i < most; i++) {
 		struct json_object *h = json_object_array_get_idx(holders, i);
 
 		printf("    %s[%s] of %s: ", text(h, "command"), text(h, "pid"), text(h, "user"));
@@ -111,6 +114,8 @@ static void print_holders(struct json_object *s)
 			printf(", has lost the card (%s)", text(h, "lost"));
 		printf("\n");
 	}
+	if (count > most)
+		printf("    and %zu more\n", count - most);
 	/* Other users', or kept by mappings alone. */
 	if (used && json_object_get_uint64(used) > count)
 		printf("    %" PRIu64 " that you may not see or that have no descriptor\n",
@@ -135,15 +140,24 @@ static void print_utilisation(struct json_object *utilisation)
 	printf(" over %s s\n", text(utilisation, "seconds"));
 }
 
-static void print_faults(struct json_object *faults)
+static void print_heading(const char *title, size_t count, size_t most)
+{
+	printf("  %s", title);
+	if (count > most)
+		printf(", %zu of %zu", most, count);
+	printf("%s\n", count ? "" : ": none");
+}
+
+/* The last @most, of which the newest is last. */
+static void print_faults(struct json_object *faults, size_t most)
 {
 	size_t count = faults ? json_object_array_length(faults) : 0;
 
 	if (!faults)
 		printf("  last faults: for root to see\n");
 	else
-		printf("  last faults%s\n", count ? "" : ": none");
-	for (size_t i = 0; i < count; i++) {
+		print_heading("last faults", count, most);
+	for (size_t i = count > most ? count - most : 0; i < count; i++) {
 		struct json_object *f = json_object_array_get_idx(faults, i);
 
 		printf("    at %s s queue %s of %s[%s]: %s, %s at %s, descriptor %s\n",
@@ -152,12 +166,12 @@ static void print_faults(struct json_object *faults)
 	}
 }
 
-static void print_resets(struct json_object *resets)
+static void print_resets(struct json_object *resets, size_t most)
 {
 	size_t count = resets ? json_object_array_length(resets) : 0;
 
-	printf("  last resets%s\n", count ? "" : ": none");
-	for (size_t i = 0; i < count; i++) {
+	print_heading("last resets", count, most);
+	for (size_t i = count > most ? count - most : 0; i < count; i++) {
 		struct json_object *r = json_object_array_get_idx(resets, i);
 
 		printf("    at %s s %s: %s\n", text(r, "time"), text(r, "result"), text(r, "why"));
@@ -172,7 +186,17 @@ static void print_tvm(struct json_object *tvm)
 		       "its headers lay out GEMM and ALU otherwise (docs/isa.md, section 10)\n");
 }
 
-void gather_print(struct json_object *s)
+/* Prints what does not change while the driver has the card. */
+static void print_properties(struct json_object *s)
+{
+	printf("  contract    %s\n", text(s, "contract"));
+	printf("  serial      %s\n", text(s, "serial"));
+	printf("  generation  %s\n", text(s, "generation"));
+	printf("  vectors     %s\n", text(s, "vectors"));
+	print_group("configuration", get(s, "config"));
+}
+
+void gather_print(struct json_object *s, bool all)
 {
 	struct json_object *memory = get(s, "memory");
 	struct json_object *queues = get(s, "queues");
@@ -183,13 +207,9 @@ void gather_print(struct json_object *s)
 	       json_object_get_boolean(get(s, "accessible")) ?
 	       "" : " (not for you to open)");
 	print_pci(get(s, "pci"));
-	printf("  contract    %s\n", text(s, "contract"));
 	printf("  core        version %s at %s kHz\n", text(s, "hw_ver"),
 	       text(s, "clock_khz"));
-	printf("  serial      %s\n", text(s, "serial"));
 	printf("  state       %s\n", text(s, "state"));
-	printf("  generation  %s\n", text(s, "generation"));
-	printf("  vectors     %s\n", text(s, "vectors"));
 	if (get(s, "temperature"))
 		printf("  temperature %s C\n", text(s, "temperature"));
 	if (get(s, "power"))
@@ -208,12 +228,14 @@ void gather_print(struct json_object *s)
 	       text(queues, "total"));
 	printf("  contexts    %s used of %s\n", text(contexts, "used"),
 	       text(contexts, "total"));
-	print_holders(s);
+	print_holders(s, all ? SIZE_MAX : HOLDERS_MAX);
 	print_tvm(get(s, "tvm"));
-	print_group("configuration", get(s, "config"));
-	print_group("usage", get(s, "usage"));
-	print_group("recovery", get(s, "recovery"));
-	print_group("counters", get(s, "counters"));
-	print_faults(get(s, "faults"));
-	print_resets(get(s, "resets"));
+	if (all) {
+		print_properties(s);
+		print_group("usage", get(s, "usage"));
+		print_group("recovery", get(s, "recovery"));
+		print_group("counters", get(s, "counters"));
+	}
+	print_faults(get(s, "faults"), all ? SIZE_MAX : EVENTS_MAX);
+	print_resets(get(s, "resets"), all ? SIZE_MAX : EVENTS_MAX);
 }

@@ -67,7 +67,8 @@ static int check_assigns(const struct vtaimage *image, const struct program_run 
 		if (at >= 0)
 			vtaimage_tensor(image, (uint32_t)at, &t);
 		if (at < 0 || t.role == VTAIMAGE_INTERNAL)
-			return ctl_fail(r->assigns[i], "not NAME=FILE of an input or output");
+			return ctl_fail(r->assigns[i], "not NAME=FILE of an input or output; "
+					"vtactl program info lists them");
 	}
 	if (r->picture_count && picture_input(image) == UINT32_MAX)
 		return ctl_fail("--image", "the program does not say how a picture becomes an "

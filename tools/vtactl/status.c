@@ -19,17 +19,20 @@
 struct request {
 	const char *which;
 	bool json;
+	bool all;
 	bool watch;
 	double seconds;		/* from one sample to the next */
 	unsigned long count;	/* of samples; 0: without end */
 };
 
 static const char help[] =
-	"Usage: vtactl status [--json] [--watch[=SECONDS]] [--count=N] [CARD]\n"
+	"Usage: vtactl status [--all] [--json] [--watch[=SECONDS]] [--count=N] [CARD]\n"
 	"\n"
-	"Shows identity, link, configuration, temperature, memory, queues and their owners, load,\n"
-	"counters, the last faults and resets of a card. Without CARD, shows all cards.\n"
+	"Shows link, state, temperature, memory, load, queues and their owners, the last fault and\n"
+	"reset of a card, on one screen. Without CARD, shows all cards.\n"
 	"\n"
+	"  -a, --all              also print serial number, configuration, counters, all owners,\n"
+	"                         and all faults and resets that the driver remembers\n"
 	"  -j, --json             print an array of cards; null stands for unknown values\n"
 	"  -w, --watch[=SECONDS]  repeat every SECONDS (2)\n"
 	"  -n, --count=N          with --watch, stop after N times\n"
@@ -74,7 +77,7 @@ static bool is_given_up(struct json_object *status)
 }
 
 static int print_status(const struct vtadev_card *cards, size_t count, const struct busy *before,
-			bool json)
+			const struct request *r)
 {
 	struct json_object *array = json_object_new_array();
 	int ret = CTL_OK;
@@ -92,10 +95,10 @@ static int print_status(const struct vtadev_card *cards, size_t count, const str
 		if (is_given_up(status))
 			ret = CTL_BROKEN;
 	}
-	if (json)
+	if (r->json)
 		return ctl_print_json(array, false) ? CTL_ERROR : ret;
 	for (size_t i = 0; i < json_object_array_length(array); i++)
-		gather_print(json_object_array_get_idx(array, i));
+		gather_print(json_object_array_get_idx(array, i), r->all);
 	json_object_put(array);
 	return ret;
 }
@@ -117,7 +120,7 @@ static int sample_and_print(const struct request *r)
 	ctl_sleep_until(ctl_now_ns() + (int64_t)(r->seconds * 1e9));
 	if (r->watch && !r->json && isatty(STDOUT_FILENO))
 		printf("\033[H\033[2J");
-	ret = before ? print_status(cards, count, before, r->json) : ctl_error("status", -ENOMEM);
+	ret = before ? print_status(cards, count, before, r) : ctl_error("status", -ENOMEM);
 	free(before);
 	vtadev_list_free(cards);
 	return ret;
@@ -128,6 +131,7 @@ static int sample_and_print(const struct request *r)
 static int parse(int argc, char **argv, struct request *r)
 {
 	const struct cli_option options[] = {
+		{ CLI_FLAG("all", &r->all) },
 		{ CLI_NUMBER("count", &r->count, 1, 1000000000) },
 		{ CLI_FLAG("json", &r->json) },
 		{ .name = "watch", .set = ctl_set_seconds, .to = &r->seconds, .given = &r->watch },
