@@ -33,6 +33,22 @@ struct cmd_pictures *cmd_pictures_open(const char *path, const struct vtaimage_p
 const struct vtac_images *cmd_pictures_images(struct cmd_pictures *c);
 void cmd_pictures_close(struct cmd_pictures *c);
 
+/*
+ * cmd_images.c: images of each of a model's inputs. The option takes [INPUT=]PATH, once for each
+ * input: pictures, or .npy files.
+ */
+#define CMD_INPUTS_MAX	64
+struct cmd_images;
+struct cmd_images *cmd_images_new(void);
+int cmd_images_add(const struct cli_option *option, char *text);
+bool cmd_images_given(const struct cmd_images *c);
+/* At most @max of the images. Returns the exit status, like the next. */
+int cmd_images_open(struct cmd_images *c, const struct vtaimage_preprocess *pre, unsigned int max);
+/* Has each input of the model images, if any are given? */
+int cmd_images_match(const struct cmd_images *c, const struct vtac_graph *g);
+struct vtac_images *cmd_images_all(struct cmd_images *c);
+void cmd_images_free(struct cmd_images *c);
+
 /* cmd_output.c */
 struct output_options {
 	const char *model;		/* the model's file, which names the program */

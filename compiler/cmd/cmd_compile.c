@@ -22,10 +22,11 @@ static const char help[] =
 	"  -c, --config=FILE      compile for the core that FILE, a vta_config.json, describes\n"
 	"                         (without --config and --card: TVM's default)\n"
 	"      --card=CARD        compile for the core of a card of this machine\n"
-	"      --calibrate=PATH   images to find the ranges of values with: a directory of PNG\n"
-	"                         and JPEG files, a .npy file whose first dimension is the\n"
-	"                         number of images, or a directory of .npy files\n"
-	"      --measure=PATH     images to measure the accuracy with: SQNR of each node, and\n"
+	"      --calibrate=[INPUT=]PATH  images to find the ranges of values with: a directory of\n"
+	"                         PNG and JPEG files, a .npy file whose first dimension is the\n"
+	"                         number of images, or a directory of .npy files; INPUT if the\n"
+	"                         model has several, once for each\n"
+	"      --measure=[INPUT=]PATH  images to measure the accuracy with: SQNR of each node, and\n"
 	"                         how often the greatest output is the same\n"
 	"      --classes=FILE     for each image of --measure, the number of its right class,\n"
 	"                         one a line\n"
@@ -70,7 +71,7 @@ static const char help[] =
 	"  -h, --help             print this text\n";
 
 struct compile {
-	const char *model, *output, *config, *card, *calibrate, *measure, *dump, *labels;
+	const char *model, *output, *config, *card, *dump, *labels;
 	const char *classes_file;
 	bool emit_c, dot, json, quiet;
 	unsigned int max_images;	/* 0: as many as is usual */
@@ -81,9 +82,7 @@ struct compile {
 	const char *cpu[LIST_MAX];
 	struct vtaimage_preprocess preprocess;
 	bool has_preprocess;
-	struct vtac_image_files *files[2];	/* to calibrate with, to measure with */
-	struct cmd_pictures *pictures[2];
-	struct vtac_images images[2];
+	struct cmd_images *calibrate, *measure;
 	unsigned int *classes;		/* of those to measure with */
 };
 
@@ -169,8 +168,8 @@ static int parse(struct compile *c, int argc, char **argv)
 		{ CLI_WORD("emit", &language), .given = &c->emit_c },
 		{ CLI_TEXT("config", &c->config) },
 		{ CLI_TEXT("card", &c->card) },
-		{ CLI_TEXT("calibrate", &c->calibrate) },
-		{ CLI_TEXT("measure", &c->measure) },
+		{ .name = "calibrate", .set = cmd_images_add, .to = c->calibrate },
+		{ .name = "measure", .set = cmd_images_add, .to = c->measure },
 		{ CLI_TEXT("classes", &c->classes_file) },
 		{ CLI_NUMBER("images", &c->max_images, 1, NUMBER_MAX) },
 		{ .name = "shape", .set = add_shape, .to = c },
@@ -213,7 +212,7 @@ static int parse(struct compile *c, int argc, char **argv)
 	c->memory <<= 20;
 	if (c->emit_c && !c->output)
 		return cli_usage("name a directory: --output=DIRECTORY");
-	if (c->classes_file && !c->measure)
+	if (c->classes_file && !cmd_images_given(c->measure))
 		return cli_usage("--classes needs --measure");
 	if (c->card && c->config)
 		return cli_usage("use only one of --card and --config");
@@ -225,25 +224,6 @@ static int parse(struct compile *c, int argc, char **argv)
 static int fail_graph(const struct vtac_graph *g)
 {
 	return cmd_fail(CMD_MODEL, NULL, g->error.text);
-}
-
-static int open_images(struct compile *c, unsigned int i, const char *path, unsigned int usual)
-{
-	unsigned int max = c->max_images ? c->max_images : usual;
-	struct vtac_error error = { "", false };
-
-	if (!path)
-		return CMD_OK;
-	c->pictures[i] = cmd_pictures_open(path, &c->preprocess);
-	if (!c->pictures[i])
-		c->files[i] = vtac_images_open(path, &error);
-	if (!c->pictures[i] && !c->files[i])
-		return cmd_fail(CMD_ERROR, NULL, error.text);
-	c->images[i] = c->pictures[i] ? *cmd_pictures_images(c->pictures[i]) :
-		*vtac_images_of(c->files[i]);
-	if (c->images[i].count > max)
-		c->images[i].count = max;
-	return CMD_OK;
 }
 
 static int dump(const struct compile *c, const struct vtac_graph *g)
@@ -264,21 +244,26 @@ static int dump(const struct compile *c, const struct vtac_graph *g)
 }
 
 /*
- * The same network in float, as far as it is cut into the same tensors. Without images to
- * calibrate with, inputs stay what they are.
+ * The same network in float, as far as it is cut into the same tensors. Inputs stay what they are,
+ * as no images are read.
  */
 static int measure(struct compile *c, struct vtac_graph *g, struct vtac_accuracy *accuracy)
 {
 	struct vtac_graph *real = vtac_graph_new(c->memory);
 	struct vtac_options opt = c->opt;
+	struct vtac_images unread;
 	int ret = CMD_OK;
 
 	if (!real)
 		return cmd_fail(CMD_ERROR, NULL, "out of memory");
-	opt.images = NULL;
+	if (opt.images) {
+		unread = *opt.images;
+		unread.read = NULL;
+		opt.images = &unread;
+	}
 	if (vtac_read_onnx(real, c->model) || vtac_run_passes(real, &opt, "pad_channels"))
 		ret = fail_graph(real);
-	else if (vtac_measure(real, g, &c->opt, &c->images[1], accuracy))
+	else if (vtac_measure(real, g, &c->opt, cmd_images_all(c->measure), accuracy))
 		ret = fail_graph(g->error.text[0] ? g : real);
 	vtac_graph_free(real);
 	return ret;
@@ -290,7 +275,7 @@ static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *
 	struct vtac_accuracy accuracy;
 	int ret = CMD_OK;
 
-	if (c->measure) {
+	if (cmd_images_given(c->measure)) {
 		ret = measure(c, g, &accuracy);
 		how.accuracy = &accuracy;
 	}
@@ -312,6 +297,11 @@ static int compile(struct compile *c, struct vtac_graph *g)
 
 	if (vtac_read_onnx(g, c->model))
 		return fail_graph(g);
+	ret = cmd_images_match(c->calibrate, g);
+	if (!ret)
+		ret = cmd_images_match(c->measure, g);
+	if (ret)
+		return ret;
 	if (c->dump && !strcmp(c->dump, "read"))
 		return dump(c, g);
 	if (c->dump)
@@ -329,8 +319,8 @@ static int read_classes(struct compile *c)
 
 	if (!c->classes_file)
 		return CMD_OK;
-	c->classes = vtac_classes_read(c->classes_file, c->images[1].count, &error);
-	c->images[1].classes = c->classes;
+	c->classes = vtac_classes_read(c->classes_file, cmd_images_all(c->measure)->count, &error);
+	cmd_images_all(c->measure)->classes = c->classes;
 	return c->classes ? CMD_OK : cmd_fail(CMD_ERROR, c->classes_file, error.text);
 }
 
@@ -346,15 +336,15 @@ static int prepare(struct compile *c)
 		pre->scale[i] = 0;
 	}
 	if (!ret)
-		ret = open_images(c, 0, c->calibrate, 64);
+		ret = cmd_images_open(c->calibrate, pre, c->max_images ? c->max_images : 64);
 	if (!ret)
-		ret = open_images(c, 1, c->measure, 16);
+		ret = cmd_images_open(c->measure, pre, c->max_images ? c->max_images : 16);
 	if (!ret)
 		ret = read_classes(c);
 	c->opt.shapes = c->shapes;
 	c->opt.cpu = c->cpu;
 	c->opt.quant = &c->quant;
-	c->opt.images = c->calibrate ? &c->images[0] : NULL;
+	c->opt.images = cmd_images_given(c->calibrate) ? cmd_images_all(c->calibrate) : NULL;
 	c->opt.progress = cmd_progress;
 	return ret;
 }
@@ -365,7 +355,11 @@ int compile_main(int argc, char **argv)
 	struct vtac_graph *g = NULL;
 	int ret;
 
-	if (!c)
+	if (c) {
+		c->calibrate = cmd_images_new();
+		c->measure = cmd_images_new();
+	}
+	if (!c || !c->calibrate || !c->measure)
 		return cmd_fail(CMD_ERROR, NULL, "out of memory");
 	c->preprocess = (struct vtaimage_preprocess){
 		.filter = VTAIMAGE_FILTER_LINEAR, .background = 0xffffff, .scale = { 1, 1, 1 },
@@ -379,10 +373,8 @@ int compile_main(int argc, char **argv)
 	}
 	cmd_progress_end();
 	vtac_graph_free(g);
-	for (int i = 0; i < 2; i++) {
-		vtac_images_close(c->files[i]);
-		cmd_pictures_close(c->pictures[i]);
-	}
+	cmd_images_free(c->calibrate);
+	cmd_images_free(c->measure);
 	free(c->classes);
 	free(c);
 	return ret;

@@ -12,6 +12,7 @@
 
 struct cmd_pictures {
 	struct vtac_images images;
+	struct vtac_error error;
 	const struct vtaimage_preprocess *pre;
 	char **paths;
 };
@@ -49,7 +50,7 @@ static int read_picture(void *priv, unsigned int i, const struct vtac_tensor *t,
 		}
 	}
 	if (err)
-		cmd_fail(CMD_ERROR, c->paths[i], why);
+		snprintf(c->error.text, sizeof(c->error.text), "%.200s: %s.", c->paths[i], why);
 	return err;
 }
 
@@ -88,6 +89,7 @@ struct cmd_pictures *cmd_pictures_open(const char *path, const struct vtaimage_p
 	c->pre = pre;
 	c->images.read = read_picture;
 	c->images.priv = c;
+	c->images.error = &c->error;
 	if (find_pictures(c, path)) {
 		cmd_pictures_close(c);
 		return NULL;

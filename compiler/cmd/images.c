@@ -15,7 +15,9 @@
 
 struct vtac_image_files {
 	struct vtac_images images;
+	struct vtac_error error;	/* of the last image that could not be read */
 	struct vtac_npy *npy;		/* open files */
+	char **path;			/* likewise */
 	unsigned int *first;		/* number of each one's first image */
 	unsigned int n;
 };
@@ -35,22 +37,58 @@ static int64_t size_of_image(const struct vtac_npy *npy)
 	return n;
 }
 
+/* The next size that is not 1, from *@i on; 0: there is none. */
+static int64_t next_size(const int64_t *dims, int rank, int *i)
+{
+	while (*i < rank && dims[*i] == 1)
+		++*i;
+	return *i < rank ? dims[(*i)++] : 0;
+}
+
+/* The same sizes in the same order, but for those that are 1? */
+static bool same_sizes(const int64_t *a, int n_a, const int64_t *b, int n_b)
+{
+	int64_t size = 1;
+	int i = 0, k = 0;
+
+	while (size) {
+		size = next_size(a, n_a, &i);
+		if (size != next_size(b, n_b, &k))
+			return false;
+	}
+	return true;
+}
+
+/* An image is the tensor, or one of the images that the model takes at once. */
+static int check_shape(struct vtac_image_files *f, unsigned int k, const struct vtac_tensor *t)
+{
+	const struct vtac_npy *npy = &f->npy[k];
+	struct vtac_tensor image = { .rank = npy->rank - 1 };
+	char is[128], wants[128];
+
+	memcpy(image.dims, npy->dims + 1, (size_t)image.rank * sizeof(image.dims[0]));
+	if (same_sizes(image.dims, image.rank, t->dims, t->rank) ||
+	    (t->rank && same_sizes(image.dims, image.rank, t->dims + 1, t->rank - 1)))
+		return 0;
+	snprintf(f->error.text, sizeof(f->error.text),
+		 "%.120s: its images are %s; input %.80s takes %s.", f->path[k],
+		 vtac_shape_text(&image, is), t->name, vtac_shape_text(t, wants));
+	return -1;
+}
+
 static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
 	struct vtac_image_files *f = priv;
-	struct vtac_error error;
 	unsigned int k = f->n;
 
 	while (k > 1 && f->first[k - 1] > i)
 		k--;
 	k--;
-	/* A tensor of one image, or of as many as the model takes at once. */
-	if (vtac_elements(t) % (size_of_image(&f->npy[k]) ? size_of_image(&f->npy[k]) : 1) ||
-	    vtac_elements(t) < size_of_image(&f->npy[k]))
+	if (check_shape(f, k, t))
 		return -1;
 	for (int64_t at = 0; at < vtac_elements(t); at += size_of_image(&f->npy[k]))
 		if (vtac_npy_read(&f->npy[k], (i - f->first[k]) * size_of_image(&f->npy[k]),
-				  size_of_image(&f->npy[k]), values + at, &error))
+				  size_of_image(&f->npy[k]), values + at, &f->error))
 			return -1;
 	return 0;
 }
@@ -64,6 +102,11 @@ static int add_file(struct vtac_image_files *f, const char *path, struct vtac_er
 	if (npy->rank < 2 || npy->dims[0] < 1 || npy->dims[0] > 1000000 || !size_of_image(npy)) {
 		vtac_npy_close(npy);
 		return fail(error, path, "its first dimension does not count images");
+	}
+	f->path[f->n] = strdup(path);
+	if (!f->path[f->n]) {
+		vtac_npy_close(npy);
+		return fail(error, path, "out of memory");
 	}
 	f->first[f->n++] = f->images.count;
 	f->images.count += (unsigned int)npy->dims[0];
@@ -106,8 +149,9 @@ struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *e
 	if (f) {
 		f->npy = calloc(FILES_MAX, sizeof(*f->npy));
 		f->first = calloc(FILES_MAX, sizeof(*f->first));
+		f->path = calloc(FILES_MAX, sizeof(*f->path));
 	}
-	if (!f || !f->npy || !f->first)
+	if (!f || !f->npy || !f->first || !f->path)
 		fail(error, path, "out of memory");
 	else if (stat(path, &st))
 		fail(error, path, strerror(errno));
@@ -120,6 +164,7 @@ struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *e
 	}
 	f->images.read = read_image;
 	f->images.priv = f;
+	f->images.error = &f->error;
 	return f;
 }
 
@@ -132,8 +177,11 @@ void vtac_images_close(struct vtac_image_files *files)
 {
 	if (!files)
 		return;
-	for (unsigned int i = 0; i < files->n; i++)
+	for (unsigned int i = 0; i < files->n; i++) {
 		vtac_npy_close(&files->npy[i]);
+		free(files->path[i]);
+	}
+	free(files->path);
 	free(files->npy);
 	free(files->first);
 	free(files);

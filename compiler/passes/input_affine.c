@@ -77,6 +77,18 @@ static bool add_image(struct affine *all, const struct vtac_tensor *t, const flo
 	return true;
 }
 
+int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsigned int i,
+		    const struct vtac_tensor *t, void *data)
+{
+	const struct vtac_error *error = images->error;
+
+	if (!images->read(images->priv, i, t, data))
+		return 0;
+	if (error && error->text[0])
+		return vtac_fail(g, NULL, "Image %u cannot be read: %s", i, error->text);
+	return vtac_fail(g, NULL, "Image %u cannot be read.", i);
+}
+
 /* 1: all values of @images were seen; 0: there are too many; -1 */
 static int collect_values(struct vtac_graph *g, const struct vtac_images *images,
 			  const struct vtac_tensor *t, struct affine *all)
@@ -86,8 +98,8 @@ static int collect_values(struct vtac_graph *g, const struct vtac_images *images
 	if (!v)
 		return -1;
 	for (unsigned int i = 0; i < images->count; i++) {
-		if (images->read(images->priv, i, t, v))
-			return vtac_fail(g, NULL, "Calibration image %u cannot be read.", i);
+		if (vtac_read_image(g, images, i, t, v))
+			return -1;
 		if (!add_image(all, t, v))
 			return 0;
 	}
@@ -357,7 +369,7 @@ static int convert_input(struct vtac_graph *g, const struct vtac_options *opt,
 
 int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	if (!opt->images || opt->core.log_inp_width != 3)
+	if (!opt->images || !opt->images->read || opt->core.log_inp_width != 3)
 		return 0;
 	for (unsigned int i = 0; i < g->n_inputs; i++)
 		if (convert_input(g, opt, g->inputs[i]))

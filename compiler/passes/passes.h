@@ -23,6 +23,13 @@ int vtac_pass_schedule(struct vtac_graph *g, const struct vtac_options *opt);
 /* shape.c: compute a node whose inputs are constant; its outputs become constants. */
 int vtac_fold_node(struct vtac_graph *g, struct vtac_node *node);
 
+/*
+ * input_affine.c: read values of image @i for the input @t, in its type. An error names the image,
+ * and has the reason.
+ */
+int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsigned int i,
+		    const struct vtac_tensor *t, void *data);
+
 /* partition_cost.c: move nodes of the card to the CPU that gain less than their copies cost. */
 int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt);
 

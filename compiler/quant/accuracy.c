@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ir/interp.h"
+#include "passes/passes.h"
 #include "quant.h"
 
 struct measure {
@@ -24,7 +25,7 @@ static int read_input(void *priv, const struct vtac_tensor *t, void *data)
 {
 	struct measure *m = priv;
 
-	return m->images->read(m->images->priv, m->image, t, data);
+	return vtac_read_image(m->quantised, m->images, m->image, t, data);
 }
 
 static void keep_values(void *priv, const struct vtac_tensor *t, const void *data)

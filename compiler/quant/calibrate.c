@@ -296,10 +296,10 @@ static void choose_sets(struct search *t)
 	if (n < 2)
 		return;
 	t->eval = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_eval,
-					   .priv = t };
+					   .priv = t, .error = t->opt->images->error };
 	t->eval.count = at_most(t->eval.count, fmin(EVAL_IMAGES, EVAL_WORK / work));
 	t->calib = (struct vtac_images) { .count = n - t->eval.count, .read = read_calib,
-					.priv = t };
+					.priv = t, .error = t->opt->images->error };
 	t->calib.count = at_most(t->calib.count, fmin(CALIB_IMAGES, CALIB_WORK / work));
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/interp.h"
+#include "passes/passes.h"
 #include "quant.h"
 
 struct run {
@@ -178,9 +179,7 @@ static int read_input(void *priv, const struct vtac_tensor *t, void *data)
 	if (t->dtype != VTAC_F32)
 		return vtac_fail(r->g, NULL, "Input %.120s is not float: it cannot be calibrated.",
 				 t->name);
-	if (r->images->read(r->images->priv, r->image, t, data))
-		return vtac_fail(r->g, NULL, "Calibration image %u cannot be read.", r->image);
-	return 0;
+	return vtac_read_image(r->g, r->images, r->image, t, data);
 }
 
 static void finish_means(struct vtac_graph *g, unsigned int images)

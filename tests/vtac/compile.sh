@@ -133,6 +133,22 @@ if [ -e "$small" ]; then
 	check "without a card: a report" text --no-card "$small"
 	check "a shape of another rank" ends 4 ", the shape given has 3" compile --no-card --shape=1,2,3 "$small"
 	check "an unknown node" ends 4 "no node nowhere" compile --cpu=nowhere "$small"
+	two=$data/node/test_add/model.onnx
+	printf "\x93NUMPY\1\0\x46\0%-69s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3, 4, 5), }" \
+		> "$dir/a.npy"
+	head -c 120 /dev/zero >> "$dir/a.npy"
+	sed 's/(2, 3, 4, 5)/(2, 5, 4, 3)/' "$dir/a.npy" > "$dir/b.npy"
+	check "two inputs have images each" same_twice --no-card --measure=x="$dir/a.npy" \
+		--measure=y="$dir/a.npy" "$two"
+	check "two inputs: one array is not for both" ends 2 "INPUT=PATH; the model has x, y" \
+		compile --measure="$dir/a.npy" "$two"
+	check "two inputs: one has no images" ends 2 "y: there are no images for this input" \
+		compile --calibrate=x="$dir/a.npy" "$two"
+	check "an input that the model has not" ends 2 "the model has x, y" \
+		compile --calibrate=x="$dir/a.npy" --calibrate=z="$dir/a.npy" "$two"
+	check "an array of another shape: both are named" ends 4 \
+		"b.npy: its images are 5x4x3; input y takes 3x4x5" \
+		compile --no-card --measure=x="$dir/a.npy" --measure=y="$dir/b.npy" "$two"
 else
 	skip "without a card" "no $small (package libonnx-testdata)"
 fi

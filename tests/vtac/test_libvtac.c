@@ -293,7 +293,7 @@ TEST(floats_without_images_are_refused)
 	how.images = 4;
 	how.image = picture;
 	how.priv = &left;
-	fails(float_net(), &how, "Calibration image 1 cannot be read");
+	fails(float_net(), &how, "Image 1 cannot be read");
 }
 
 /* Relu of four values. */
