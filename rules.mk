@@ -15,13 +15,20 @@ each = $(1) $(call variant,asan,$(1)) $(call variant,tsan,$(1))
 # Directories of objects. The Makefile includes their dependencies.
 OBJECT_DIRS := build/asan build/tsan
 
+# Said once, before anything is compiled.
+have-compiler:
+	@command -v $(firstword $(CC)) >/dev/null || { \
+		echo 'no C compiler ($(firstword $(CC))): make user-deps installs what the build needs' >&2; \
+		exit 1; }
+	@$(if $(findstring s,$(firstword -$(MAKEFLAGS)))$(V),,echo 'building; V=1 prints the commands')
+
 # $(call objects,DIR,SOURCE_DIR,FLAGS[,COMPILER]): DIR/%.o of SOURCE_DIR/%.c, or of sources
 # named from the top of the tree if SOURCE_DIR is empty; and their variants.
 objects = $(call objects-of,$(1),$(2),$(3),$(4))$(foreach v,asan tsan,$(eval \
 	$(call objects-rule,$(call variant,$(v),$(1)),$(2:%=%/),$(3) $$(SANITIZE_$(v)),$(or $(4),$$(CC)))))
 objects-of = $(eval OBJECT_DIRS += $(1))$(eval $(call objects-rule,$(1),$(2:%=%/),$(3),$(or $(4),$$(CC))))
 define objects-rule
-$(1)/%.o: $(2)%.c
+$(1)/%.o: $(2)%.c | have-compiler
 	@mkdir -p $$(@D)
 	$(4) $(3) -MMD -MP -c -o $$@ $$<
 endef

@@ -29,7 +29,7 @@ moved() {
 }
 
 echo 'TAP version 13'
-echo '1..6'
+echo '1..9'
 compiled examples/hello/hello.c "$hello" "$hello.obj/examples/hello/hello.o" && true
 result 'a changed source is compiled' $?
 compiled libvtadev/vtadev.h "$hello" "$hello.obj/examples/hello/hello.o" && true
@@ -42,4 +42,12 @@ result "a changed header of another part's compiles the tests that include it" $
 result 'a changed header compiles nothing that does not include it' $?
 moved "$hello" "$hello.obj/examples/hello/hello.o" && true
 result 'a source that has moved does not break an existing build directory' $?
+# With a compiler that is not there, and the commands that make prints for a change.
+said=$(make CC=no-such-cc "$hello" 2>&1) && true
+[ "$(grep -c 'make user-deps' <<<"$said")" -eq 1 ] && [[ $said = *no-such-cc* ]] && true
+result 'without a compiler make says which command installs it' $?
+said=$(make -W examples/hello/hello.c "$hello" 2>&1) && [[ $said != *' -c -o '* ]] && [[ $said = *V=1* ]] && true
+result 'make prints no commands' $?
+said=$(make V=1 -W examples/hello/hello.c "$hello" 2>&1) && [[ $said = *' -c -o '* ]] && true
+result 'V=1 prints them' $?
 exit $failed

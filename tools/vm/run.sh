@@ -174,7 +174,9 @@ make_initrd() {
 			guest_add "$spec" "root/$(basename "$spec")"
 		fi
 	done
-	if [ "$mode" = run ]; then
+	if [ "$mode" = shell ]; then
+		add_terminal
+	else
 		add_command
 		{
 			printf 'exec '
@@ -192,6 +194,14 @@ make_initrd() {
 	} >"$run/initrd"
 	rm -rf "$tree"
 	cp "$image" "$run/image"
+}
+
+# The description of the terminal that init names, for programs with ncurses.
+add_terminal() {
+	local entry
+	for entry in {/lib,/usr/share}/terminfo/l/linux; do
+		[ ! -e "$entry" ] || guest_add "$entry" usr/share/terminfo/l/linux
+	done
 }
 
 # A command is what the guest has by that name, or else a file of the host.

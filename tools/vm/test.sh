@@ -556,7 +556,11 @@ test_shell() {
 		[ "$tries" -lt 600 ] || fail "no prompt: $(cat "$dir/screen")"
 		sleep 0.1
 	done
-	printf 'stty size; tty; echo be""gun; sleep 1000\n' >&"$keys"
+	{
+		printf 'stty size; tty; [ -e /usr/share/terminfo/l/$TERM ] && echo ncu""rses\n'
+		printf 'modprobe virtio_console && echo modp""robed\n'
+		printf 'echo be""gun; sleep 1000\n'
+	} >&"$keys"
 	tries=0
 	until grep -q '^begun' "$dir/screen"; do
 		tries=$((tries + 1))
@@ -568,6 +572,8 @@ test_shell() {
 	wait "$script" || status=$?
 	grep -q '33 101' "$dir/screen" || fail "no size of terminal: $(cat "$dir/screen")"
 	grep -q '/dev/hvc0' "$dir/screen" || fail "no terminal: $(cat "$dir/screen")"
+	grep -q '^ncurses' "$dir/screen" || fail "no terminfo: $(cat "$dir/screen")"
+	grep -q '^modprobed' "$dir/screen" || fail "no modules.dep: $(cat "$dir/screen")"
 	same "$status" 6
 	nothing_left
 }
