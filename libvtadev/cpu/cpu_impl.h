@@ -53,6 +53,14 @@ int cpu_flag_ok(struct vtacpu_need *need, uint32_t flag);
 int cpu_post_need(struct vtacpu_need *need, const struct vtacpu_post *post, bool y_unsigned,
 		  uint64_t channels);
 
+/* An operand with @stride values from one place to the next in each dimension. */
+int cpu_strided_need(struct vtacpu_need *need, uint32_t rank, const uint32_t *dims,
+		     const uint32_t *stride, uint32_t value);
+/* Both operands of a broadcast, and which of them the output may be. */
+int cpu_broadcast_need(const struct vtacpu_broadcast *c, struct vtacpu_need *need, uint32_t value);
+/* One of enum vtacpu_type; the reason, if not, is set. */
+bool cpu_type_ok(struct vtacpu_need *need, uint32_t type);
+
 int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need);
 int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need);
 int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need);
@@ -74,6 +82,62 @@ int cpu_quantise_need(const struct vtacpu_quantise *p, struct vtacpu_need *need)
 int cpu_dequantise_need(const struct vtacpu_dequantise *p, struct vtacpu_need *need);
 int cpu_pack_need(const struct vtacpu_pack *p, struct vtacpu_need *need);
 int cpu_unpack_need(const struct vtacpu_pack *p, struct vtacpu_need *need);
+int cpu_binary_need(const struct vtacpu_binary *p, struct vtacpu_need *need);
+int cpu_select_need(const struct vtacpu_select *p, struct vtacpu_need *need);
+int cpu_cast_need(const struct vtacpu_cast *p, struct vtacpu_need *need);
+int cpu_reduce_need(const struct vtacpu_reduce *p, struct vtacpu_need *need);
+int cpu_log_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need *need);
+int cpu_norm_f32_need(const struct vtacpu_norm_f32 *p, struct vtacpu_need *need);
+int cpu_gather_need(const struct vtacpu_gather *p, struct vtacpu_need *need);
+int cpu_gather_elements_need(const struct vtacpu_elements *p, struct vtacpu_need *need);
+int cpu_scatter_elements_need(const struct vtacpu_elements *p, struct vtacpu_need *need);
+int cpu_gather_nd_need(const struct vtacpu_slices *p, struct vtacpu_need *need);
+int cpu_scatter_nd_need(const struct vtacpu_slices *p, struct vtacpu_need *need);
+int cpu_arg_need(const struct vtacpu_arg *p, struct vtacpu_need *need);
+int cpu_top_need(const struct vtacpu_top *p, struct vtacpu_need *need);
+int cpu_cum_sum_need(const struct vtacpu_cum_sum *p, struct vtacpu_need *need);
+
+/* ---- places of values ---- */
+
+/* The current place of up to three operands with strides, in the order of the output. */
+struct cpu_places {
+	uint32_t rank;
+	const uint32_t *dims;
+	uint32_t at[VTACPU_RANK_MAX];
+	size_t a, b, c;
+};
+
+/* To the next place, with the operands' strides; @b and @c may be NULL. */
+static inline void cpu_next_place(struct cpu_places *p, const uint32_t *a, const uint32_t *b,
+				  const uint32_t *c)
+{
+	for (uint32_t i = p->rank; i--;) {
+		size_t back = ++p->at[i] < p->dims[i] ? 0 : p->dims[i];
+
+		p->a += a[i] - back * a[i];
+		p->b += b ? b[i] - back * b[i] : 0;
+		p->c += c ? c[i] - back * c[i] : 0;
+		if (!back)
+			return;
+		p->at[i] = 0;
+	}
+}
+
+static inline void cpu_copy_value(void *to, const void *from, uint32_t bytes)
+{
+	if (bytes == 4)
+		memcpy(to, from, 4);
+	else if (bytes == 1)
+		memcpy(to, from, 1);
+	else if (bytes == 8)
+		memcpy(to, from, 8);
+	else
+		memcpy(to, from, 2);
+}
+
+/* Integers of any type but F32: values.c. Storing wraps; BOOL is 0 or 1. */
+int64_t cpu_integer(const void *x, size_t at, uint32_t type);
+void cpu_put_integer(void *y, size_t at, uint32_t type, int64_t v);
 
 /* ---- arithmetic: math.c ---- */
 
@@ -83,7 +147,15 @@ float cpu_floor(float x);
 float cpu_ceil(float x);
 float cpu_round(float x);	/* to the nearest, half to even */
 
-/* act() of @n values, in place. */
+/* ---- functions.c ---- */
+
+/* Those of the kinds of enum vtacpu_act_kind that math.c does not have. */
+float cpu_function(uint32_t kind, float a, float b, float x);
+float cpu_power(float x, float y);	/* as pow() of C */
+float cpu_remainder(float x, float y);	/* as fmod() of C */
+float cpu_log(float x);
+
+/* act() of @n values, in place: math.c. */
 void cpu_act(const struct vtacpu_act *act, float *y, size_t n);
 
 /* ---- the integer output stage: post.c ---- */

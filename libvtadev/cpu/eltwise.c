@@ -13,36 +13,40 @@ static bool is_plain(const struct vtacpu_broadcast *c, const uint32_t *stride)
 	return true;
 }
 
-static int broadcast_need(const struct vtacpu_broadcast *c, struct vtacpu_need *need,
-			  uint32_t value)
+int cpu_strided_need(struct vtacpu_need *need, uint32_t rank, const uint32_t *dims,
+		     const uint32_t *stride, uint32_t value)
 {
-	uint64_t count = cpu_count(c->dims, c->rank), a = 1, b = 1;
+	uint64_t count = 1;
 
-	if (c->rank > VTACPU_RANK_MAX || !count)
+	if (rank > VTACPU_RANK_MAX || !cpu_count(dims, rank))
 		return cpu_bad(need, "a size is 0, or too large");
-	for (uint32_t i = 0; i < c->rank; i++) {
-		uint64_t most = c->dims[i] - 1ull;
+	for (uint32_t i = 0; i < rank; i++) {
+		uint64_t most = cpu_mul(dims[i] - 1ull, stride[i]);
 
-		if (c->a_stride[i] > COUNT_MAX || c->b_stride[i] > COUNT_MAX)
+		if (stride[i] > COUNT_MAX)
 			return cpu_bad(need, "a stride is too large");
-		/* No more than 8 products of 62 bits; saturated, they stay too large. */
-		a = cpu_mul(most, c->a_stride[i]) > VTACPU_BYTES_MAX ? UINT64_MAX / 2 :
-		    a + most * c->a_stride[i];
-		b = cpu_mul(most, c->b_stride[i]) > VTACPU_BYTES_MAX ? UINT64_MAX / 2 :
-		    b + most * c->b_stride[i];
-		if (a > VTACPU_BYTES_MAX || b > VTACPU_BYTES_MAX)
+		if (most > VTACPU_BYTES_MAX || count + most > VTACPU_BYTES_MAX)
 			return cpu_bad(need, "an operand is larger than 2 GiB");
+		count += most;
 	}
-	need->work = count;
+	return cpu_operand(need, count, value);
+}
+
+int cpu_broadcast_need(const struct vtacpu_broadcast *c, struct vtacpu_need *need, uint32_t value)
+{
+	if (cpu_strided_need(need, c->rank, c->dims, c->a_stride, value) ||
+	    cpu_strided_need(need, c->rank, c->dims, c->b_stride, value))
+		return -1;
+	need->work = cpu_count(c->dims, c->rank);
 	need->in_place = (is_plain(c, c->a_stride) ? 1u : 0) | (is_plain(c, c->b_stride) ? 2u : 0);
-	return cpu_operand(need, a, value) || cpu_operand(need, b, value) ? -1 : 0;
+	return 0;
 }
 
 int cpu_binary_f32_need(const struct vtacpu_binary_f32 *p, struct vtacpu_need *need)
 {
-	if (p->cast.op >= VTACPU_BINARY_OPS)
+	if (p->cast.op > VTACPU_DIV)
 		return cpu_bad(need, "no such operator");
-	if (broadcast_need(&p->cast, need, 4) ||
+	if (cpu_broadcast_need(&p->cast, need, 4) ||
 	    cpu_operand(need, cpu_count(p->cast.dims, p->cast.rank), 4))
 		return -1;
 	return cpu_act_ok(need, &p->act);
@@ -53,7 +57,7 @@ int cpu_binary_i8_need(const struct vtacpu_binary_i8 *p, struct vtacpu_need *nee
 	if (p->cast.op >= VTACPU_DIV || p->post.vectors)
 		return cpu_bad(need, "no such operator of bytes, or values for channels");
 	/* It has no vectors, so no operands of them. */
-	if (broadcast_need(&p->cast, need, 1))
+	if (cpu_broadcast_need(&p->cast, need, 1))
 		return -1;
 	if (cpu_post_need(need, &p->post, false, 1))
 		return -1;

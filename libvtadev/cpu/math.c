@@ -140,7 +140,7 @@ static inline float act_one(uint32_t kind, float a, float b, float x)
 	case VTACPU_ACT_CEIL:
 		return cpu_ceil(x);
 	default:
-		return x;
+		return cpu_function(kind, a, b, x);
 	}
 }
 

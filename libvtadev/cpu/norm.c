@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Kernels that make something of many values: batch normalisation, softmax, reductions. */
+/* Normalisation: by given statistics, by those of the values themselves, and softmax. */
 #include "cpu_impl.h"
 
 int cpu_batch_norm_f32_need(const struct vtacpu_batch_norm_f32 *p, struct vtacpu_need *need)
@@ -48,106 +48,112 @@ int cpu_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need 
 	return cpu_operand(need, count, 4) || cpu_operand(need, count, 4) ? -1 : 0;
 }
 
-static void softmax(const float *x, float *y, size_t count, size_t step)
+int cpu_log_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need *need)
+{
+	return cpu_softmax_f32_need(p, need);
+}
+
+static void softmax(const float *x, float *y, size_t count, size_t step, bool log)
 {
 	float most = x[0], sum = 0;
 
 	for (size_t i = 1; i < count; i++)
 		most = x[i * step] > most ? x[i * step] : most;
 	for (size_t i = 0; i < count; i++) {
-		y[i * step] = cpu_exp(x[i * step] - most);
-		sum += y[i * step];
+		float less = x[i * step] - most, e = cpu_exp(less);
+
+		y[i * step] = log ? less : e;
+		sum += e;
 	}
+	if (log)
+		sum = cpu_log(sum);
 	for (size_t i = 0; i < count; i++)
-		y[i * step] /= sum;
+		y[i * step] = log ? y[i * step] - sum : y[i * step] / sum;
 }
 
-void vtacpu_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch)
+static void softmax_all(const struct vtacpu_softmax_f32 *p, const float *x, float *y, bool log)
 {
-	const float *x = io[0];
-	float *y = io[1];
-
-	(void)scratch;
 	for (uint32_t i = 0; i < p->outer; i++)
 		for (uint32_t j = 0; j < p->inner; j++) {
 			size_t at = (size_t)i * p->count * p->inner + j;
 
-			softmax(x + at, y + at, p->count, p->inner);
+			softmax(x + at, y + at, p->count, p->inner, log);
 		}
 }
 
-static uint64_t reduced(const struct vtacpu_reduce_f32 *p)
+void vtacpu_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch)
 {
-	uint64_t count = 1;
-
-	for (uint32_t i = 0; i < p->rank; i++)
-		count *= p->axes >> i & 1 ? 1 : p->dims[i];
-	return count;
+	(void)scratch;
+	softmax_all(p, io[0], io[1], false);
 }
 
-int cpu_reduce_f32_need(const struct vtacpu_reduce_f32 *p, struct vtacpu_need *need)
+void vtacpu_log_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch)
 {
-	uint64_t count = cpu_count(p->dims, p->rank);
-
-	if (p->op >= VTACPU_REDUCE_OPS || p->rank > VTACPU_RANK_MAX || p->axes >> p->rank)
-		return cpu_bad(need, "no such reduction, or an axis beyond the dimensions");
-	if (!count)
-		return cpu_bad(need, "a size is 0, or too large");
-	need->work = count;
-	return cpu_operand(need, count, 4) || cpu_operand(need, reduced(p), 4) ? -1 : 0;
+	(void)scratch;
+	softmax_all(p, io[0], io[1], true);
 }
 
-static float reduce_two(uint32_t op, float a, float b)
+int cpu_norm_f32_need(const struct vtacpu_norm_f32 *p, struct vtacpu_need *need)
 {
-	switch (op) {
-	case VTACPU_REDUCE_MAX:
-		return a > b ? a : b;
-	case VTACPU_REDUCE_MIN:
-		return a < b ? a : b;
-	default:
-		return a + b;
-	}
+	const uint32_t dims[] = { p->rows, p->count };
+	uint64_t count = cpu_count(dims, 2), own;
+
+	if (!count || !p->period || !p->plane || p->count % p->plane)
+		return cpu_bad(need, "a size is 0, or too large, or does not divide another");
+	if (cpu_flag_ok(need, p->rms) || cpu_flag_ok(need, p->has_scale) ||
+	    cpu_flag_ok(need, p->has_bias))
+		return -1;
+	own = cpu_mul(p->period, p->count / p->plane);
+	need->work = cpu_mul(count, 4);
+	need->in_place = 1;
+	return cpu_operand(need, count, 4) || cpu_operand_if(need, p->has_scale, own, 4) ||
+	       cpu_operand_if(need, p->has_bias, own, 4) || cpu_operand(need, count, 4) ? -1 : 0;
 }
 
-/* For input values in their order, the output that each belongs to. */
-struct place {
-	uint32_t at[VTACPU_RANK_MAX];
-	size_t step[VTACPU_RANK_MAX];	/* of the output; 0 along an axis */
-	size_t y;
-	bool first;			/* of all that belong to this output */
-};
+/* Sums in eight parts, which the compiler vectorises; their order is the same everywhere. */
+#define PARTS	8u
 
-static void next(const struct vtacpu_reduce_f32 *p, struct place *o)
+static float sum_of(const float *x, size_t n, float less, bool square)
 {
-	o->first = true;
-	for (uint32_t i = p->rank; i--;) {
-		o->y += o->step[i];
-		if (++o->at[i] < p->dims[i])
-			break;
-		o->y -= p->dims[i] * o->step[i];
-		o->at[i] = 0;
-	}
-	for (uint32_t i = 0; i < p->rank; i++)
-		if (p->axes >> i & 1 && o->at[i])
-			o->first = false;
+	float part[PARTS] = { 0 }, sum = 0;
+	size_t i = 0;
+
+	for (; i + PARTS <= n; i += PARTS)
+		for (size_t j = 0; j < PARTS; j++) {
+			float v = x[i + j] - less;
+
+			part[j] += square ? v * v : v;
+		}
+	for (; i < n; i++)
+		part[i % PARTS] += square ? (x[i] - less) * (x[i] - less) : x[i] - less;
+	for (size_t j = 0; j < PARTS; j++)
+		sum += part[j];
+	return sum;
 }
 
-void vtacpu_reduce_f32(const struct vtacpu_reduce_f32 *p, void *const *io, void *scratch)
+static void norm_plane(const float *x, float *y, size_t n, float mean, float by, float add)
 {
-	size_t count = (size_t)cpu_count(p->dims, p->rank), outputs = (size_t)reduced(p);
-	size_t each = count / outputs, step = 1;
-	struct place o = { .first = true };
-	const float *x = io[0];
-	float *y = io[1];
+	for (size_t i = 0; i < n; i++)
+		y[i] = (x[i] - mean) * by + add;
+}
+
+void vtacpu_norm_f32(const struct vtacpu_norm_f32 *p, void *const *io, void *scratch)
+{
+	const float *x = io[0], *scale = io[1], *bias = io[2];
+	uint32_t planes = p->count / p->plane;
+	float *y = io[3];
 
 	(void)scratch;
-	for (uint32_t i = p->rank; i--;) {
-		o.step[i] = p->axes >> i & 1 ? 0 : step;
-		step *= p->axes >> i & 1 ? 1 : p->dims[i];
+	for (size_t r = 0; r < p->rows; r++, x += p->count, y += p->count) {
+		float n = (float)p->count, mean = p->rms ? 0 : sum_of(x, p->count, 0, false) / n;
+		float by = 1 / cpu_sqrt(sum_of(x, p->count, mean, true) / n + p->epsilon);
+		size_t own = r % p->period * planes;
+
+		for (size_t k = 0; k < planes && p->plane > 1; k++)
+			norm_plane(x + k * p->plane, y + k * p->plane, p->plane, mean,
+				   scale ? by * scale[own + k] : by, bias ? bias[own + k] : 0);
+		for (size_t k = 0; k < planes && p->plane == 1; k++)
+			y[k] = (x[k] - mean) * (scale ? by * scale[own + k] : by) +
+			       (bias ? bias[own + k] : 0);
 	}
-	for (size_t i = 0; i < count; i++, next(p, &o))
-		y[o.y] = o.first ? x[i] : reduce_two(p->op, y[o.y], x[i]);
-	if (p->op == VTACPU_REDUCE_MEAN)
-		for (size_t i = 0; i < outputs; i++)
-			y[i] /= (float)each;
 }

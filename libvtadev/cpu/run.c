@@ -42,6 +42,20 @@ KERNEL(quantise)
 KERNEL(dequantise)
 KERNEL(pack)
 KERNEL(unpack)
+KERNEL(binary)
+KERNEL(select)
+KERNEL(cast)
+KERNEL(reduce)
+KERNEL(log_softmax_f32)
+KERNEL(norm_f32)
+KERNEL(gather)
+KERNEL(gather_elements)
+KERNEL(scatter_elements)
+KERNEL(gather_nd)
+KERNEL(scatter_nd)
+KERNEL(arg)
+KERNEL(top)
+KERNEL(cum_sum)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -67,6 +81,20 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_DEQUANTISE] = ENTRY(dequantise, dequantise),
 	[VTACPU_PACK] = ENTRY(pack, pack),
 	[VTACPU_UNPACK] = ENTRY(unpack, pack),
+	[VTACPU_BINARY] = ENTRY(binary, binary),
+	[VTACPU_SELECT] = ENTRY(select, select),
+	[VTACPU_CAST] = ENTRY(cast, cast),
+	[VTACPU_REDUCE] = ENTRY(reduce, reduce),
+	[VTACPU_LOG_SOFTMAX_F32] = ENTRY(log_softmax_f32, softmax_f32),
+	[VTACPU_NORM_F32] = ENTRY(norm_f32, norm_f32),
+	[VTACPU_GATHER] = ENTRY(gather, gather),
+	[VTACPU_GATHER_ELEMENTS] = ENTRY(gather_elements, elements),
+	[VTACPU_SCATTER_ELEMENTS] = ENTRY(scatter_elements, elements),
+	[VTACPU_GATHER_ND] = ENTRY(gather_nd, slices),
+	[VTACPU_SCATTER_ND] = ENTRY(scatter_nd, slices),
+	[VTACPU_ARG] = ENTRY(arg, arg),
+	[VTACPU_TOP] = ENTRY(top, top),
+	[VTACPU_CUM_SUM] = ENTRY(cum_sum, cum_sum),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

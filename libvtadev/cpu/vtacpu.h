@@ -69,6 +69,20 @@ enum vtacpu_kernel {
 	VTACPU_DEQUANTISE,
 	VTACPU_PACK,
 	VTACPU_UNPACK,
+	VTACPU_BINARY,
+	VTACPU_SELECT,
+	VTACPU_CAST,
+	VTACPU_REDUCE,
+	VTACPU_LOG_SOFTMAX_F32,
+	VTACPU_NORM_F32,
+	VTACPU_GATHER,
+	VTACPU_GATHER_ELEMENTS,
+	VTACPU_SCATTER_ELEMENTS,
+	VTACPU_GATHER_ND,
+	VTACPU_SCATTER_ND,
+	VTACPU_ARG,
+	VTACPU_TOP,
+	VTACPU_CUM_SUM,
 	VTACPU_KERNELS,
 };
 
@@ -90,6 +104,23 @@ enum vtacpu_act_kind {
 	VTACPU_ACT_SIGMOID,	/* 1 / (1 + exp(-x)) */
 	VTACPU_ACT_TANH, VTACPU_ACT_EXP, VTACPU_ACT_SQRT, VTACPU_ACT_ABS, VTACPU_ACT_NEG,
 	VTACPU_ACT_FLOOR, VTACPU_ACT_CEIL,
+	VTACPU_ACT_LOG, VTACPU_ACT_RECIPROCAL,
+	VTACPU_ACT_ROUND,	/* half to even */
+	VTACPU_ACT_SIGN,
+	VTACPU_ACT_SIN, VTACPU_ACT_COS, VTACPU_ACT_TAN,	/* exact to a float for |x| < 2^20 */
+	VTACPU_ACT_ASIN, VTACPU_ACT_ACOS, VTACPU_ACT_ATAN,
+	VTACPU_ACT_SINH, VTACPU_ACT_COSH, VTACPU_ACT_ASINH, VTACPU_ACT_ACOSH, VTACPU_ACT_ATANH,
+	VTACPU_ACT_ERF,
+	VTACPU_ACT_SOFTPLUS,	/* ln(1 + exp(x)) */
+	VTACPU_ACT_SOFTSIGN,	/* x / (1 + |x|) */
+	VTACPU_ACT_ELU,		/* x < 0 ? a * (exp(x) - 1) : x */
+	VTACPU_ACT_SELU,	/* b * (x < 0 ? a * (exp(x) - 1) : x) */
+	VTACPU_ACT_CELU,	/* x < 0 ? a * (exp(x / a) - 1) : x */
+	VTACPU_ACT_THRESHOLD,	/* x > a ? x : 0 */
+	VTACPU_ACT_SHRINK,	/* x < -a ? x + b : x > a ? x - b : 0 */
+	VTACPU_ACT_MISH,	/* x * tanh(ln(1 + exp(x))) */
+	VTACPU_ACT_GELU,	/* x / 2 * (1 + erf(x / sqrt(2))) */
+	VTACPU_ACT_GELU_TANH,	/* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) */
 	VTACPU_ACTS,
 };
 struct vtacpu_act {
@@ -244,6 +275,14 @@ void vtacpu_pool_window_i8(const struct vtacpu_pool_window_i8 *p, void *const *i
 
 enum vtacpu_binary_op {
 	VTACPU_ADD = 0, VTACPU_SUB, VTACPU_MUL, VTACPU_MAX, VTACPU_MIN, VTACPU_DIV,
+	/* Of vtacpu_binary alone: */
+	VTACPU_POW,
+	VTACPU_MOD,		/* with the sign of b */
+	VTACPU_FMOD,		/* with the sign of a */
+	VTACPU_PRELU,		/* a < 0 ? a * b : a */
+	VTACPU_EQUAL, VTACPU_LESS, VTACPU_LESS_EQUAL,	/* y is BOOL */
+	/* Of integers alone; a shift by more bits than there are gives 0: */
+	VTACPU_AND, VTACPU_OR, VTACPU_XOR, VTACPU_SHIFT_LEFT, VTACPU_SHIFT_RIGHT,
 	VTACPU_BINARY_OPS,
 };
 /* y is plain, of dims; the strides of a and b are in values, and 0 repeats a value. */
@@ -259,6 +298,42 @@ struct vtacpu_binary_f32 {
 	struct vtacpu_act act;
 };
 void vtacpu_binary_f32(const struct vtacpu_binary_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_binary() - combine values of two tensors of any type
+ *
+ * a, b of type -> y = a op b, of that type, or BOOL of a comparison. Integers wrap; a division by
+ * 0 gives 0. The greatest and least of NaN and a number is NaN. In place as vtacpu_binary_f32, but
+ * for comparisons.
+ */
+struct vtacpu_binary {
+	struct vtacpu_broadcast cast;
+	uint32_t type;
+};
+void vtacpu_binary(const struct vtacpu_binary *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_select() - take values of one tensor or another
+ *
+ * c (BOOL), a, b -> y = c ? a : b, values of @bytes bytes; strides as in vtacpu_broadcast
+ */
+struct vtacpu_select {
+	uint32_t bytes, rank;
+	uint32_t dims[VTACPU_RANK_MAX];
+	uint32_t c_stride[VTACPU_RANK_MAX], a_stride[VTACPU_RANK_MAX], b_stride[VTACPU_RANK_MAX];
+};
+void vtacpu_select(const struct vtacpu_select *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_cast() - convert values to another type
+ *
+ * x of x_type -> y of y_type. Floats become integers towards 0, or the nearest int64 there is,
+ * which then wraps; NaN becomes 0. To BOOL, everything but 0 is 1.
+ */
+struct vtacpu_cast {
+	uint32_t count, x_type, y_type;
+};
+void vtacpu_cast(const struct vtacpu_cast *p, void *const *io, void *scratch);
 
 /*
  * vtacpu_binary_i8() - combine integers of two tensors
@@ -321,9 +396,15 @@ struct vtacpu_softmax_f32 {
 	uint32_t outer, count, inner;
 };
 void vtacpu_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch);
+/* vtacpu_log_softmax_f32() - the logarithm: y = x - max - ln(sum of exp(x - max)); in place */
+void vtacpu_log_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch);
 
 enum vtacpu_reduce_op {
 	VTACPU_REDUCE_MEAN = 0, VTACPU_REDUCE_SUM, VTACPU_REDUCE_MAX, VTACPU_REDUCE_MIN,
+	VTACPU_REDUCE_PROD,
+	VTACPU_REDUCE_L1,		/* the sum of |x| */
+	VTACPU_REDUCE_SUM_SQUARE,	/* the sum of x * x */
+	VTACPU_REDUCE_LOG_SUM_EXP,	/* the logarithm of the sum of exp(x); floats alone */
 	VTACPU_REDUCE_OPS,
 };
 /*
@@ -335,6 +416,122 @@ struct vtacpu_reduce_f32 {
 	uint32_t dims[VTACPU_RANK_MAX];
 };
 void vtacpu_reduce_f32(const struct vtacpu_reduce_f32 *p, void *const *io, void *scratch);
+
+/* vtacpu_reduce() - reduce integers of type, which wrap; MEAN rounds towards 0 */
+struct vtacpu_reduce {
+	struct vtacpu_reduce_f32 of;
+	uint32_t type;
+};
+void vtacpu_reduce(const struct vtacpu_reduce *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_norm_f32() - normalise by the values' own mean and variance
+ *
+ * x [rows][count], [scale], [bias] -> y, each row normalised; in place of x
+ *	y = (x - mean) / sqrt(variance + epsilon) * scale + bias
+ * over a row, the variance divided by count; sums are of eight parts. With rms, mean is 0. Value i
+ * of row r has the scale and bias at (r % period) * (count / plane) + i / plane, so both have
+ * period * count / plane values. (Layer: period and plane 1. Instance: period is channels, plane
+ * count. Group: period is groups, plane the pixels of a channel.) plane divides count.
+ */
+struct vtacpu_norm_f32 {
+	uint32_t rows, count, period, plane;
+	uint32_t rms, has_scale, has_bias;
+	float epsilon;
+};
+void vtacpu_norm_f32(const struct vtacpu_norm_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_gather() - take slices along an axis
+ *
+ * Indices are of index_type, I32 or I64; a negative one counts from the end. With one that is out
+ * of range, gathered values are 0, and a value is scattered nowhere.
+ *
+ * x [outer][dim][inner], index [count] -> y [outer][count][inner], values of @bytes bytes:
+ *	y[o][k] = x[o][index[k]]
+ */
+struct vtacpu_gather {
+	uint32_t bytes, index_type;
+	uint32_t outer, dim, inner, count;
+};
+void vtacpu_gather(const struct vtacpu_gather *p, void *const *io, void *scratch);
+
+/* The effect of a scattered value on the one in its place. */
+enum vtacpu_scatter_op {
+	VTACPU_SCATTER_SET = 0, VTACPU_SCATTER_ADD, VTACPU_SCATTER_MUL, VTACPU_SCATTER_MAX,
+	VTACPU_SCATTER_MIN, VTACPU_SCATTER_OPS,
+};
+
+/*
+ * vtacpu_gather_elements(), vtacpu_scatter_elements() - take or put single values
+ *
+ * Places are those of index, of shape index_dims; place p' is p with its coordinate on axis
+ * replaced by index[p]. Other dimensions of index are at most those of dims.
+ *
+ * Gather: x of dims, index -> y of index_dims, y[p] = x[p']
+ * Scatter: x of dims, index, updates of index_dims -> y of dims: x, and then
+ *	y[p'] = y[p'] op updates[p], in the order of p; in place of x
+ */
+struct vtacpu_elements {
+	uint32_t type, index_type, op;
+	uint32_t rank, axis;
+	uint32_t dims[VTACPU_RANK_MAX], index_dims[VTACPU_RANK_MAX];
+};
+void vtacpu_gather_elements(const struct vtacpu_elements *p, void *const *io, void *scratch);
+void vtacpu_scatter_elements(const struct vtacpu_elements *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_gather_nd(), vtacpu_scatter_nd() - take or put slices
+ *
+ * An index is @depth coordinates in sizes, and names a slice of @inner values.
+ *
+ * Gather: x [batch][sizes...][inner], index [batch][rows][depth] -> y [batch][rows][inner]
+ * Scatter: x [sizes...][inner], index [rows][depth], updates [rows][inner] -> y, as x; as
+ *	vtacpu_scatter_elements(), with batch 1; in place of x
+ */
+struct vtacpu_slices {
+	uint32_t type, index_type, op;
+	uint32_t batch, rows, depth, inner;
+	uint32_t sizes[VTACPU_RANK_MAX];
+};
+void vtacpu_gather_nd(const struct vtacpu_slices *p, void *const *io, void *scratch);
+void vtacpu_scatter_nd(const struct vtacpu_slices *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_arg() - say where the greatest or least values are
+ *
+ * x of type [outer][count][inner] -> y int64 [outer][inner]: where the greatest value is (least:
+ * the least), the first of equal ones (last: the last). NaN is greater than all.
+ */
+struct vtacpu_arg {
+	uint32_t type, outer, count, inner;
+	uint32_t least, last;
+};
+void vtacpu_arg(const struct vtacpu_arg *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_top() - say where the k greatest or least values are
+ *
+ * As vtacpu_arg(), those of the k greatest (least: least) in their order, the first of equal ones
+ * first -> y int64 [outer][k][inner]
+ */
+struct vtacpu_top {
+	uint32_t type, outer, count, inner;
+	uint32_t k, least;
+};
+void vtacpu_top(const struct vtacpu_top *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_cum_sum() - compute running sums
+ *
+ * x of type [outer][count][inner] -> y: sums of the values up to each (exclusive: before it), from
+ * the first on (reverse: from the last on)
+ */
+struct vtacpu_cum_sum {
+	uint32_t type, outer, count, inner;
+	uint32_t exclusive, reverse;
+};
+void vtacpu_cum_sum(const struct vtacpu_cum_sum *p, void *const *io, void *scratch);
 
 /*
  * vtacpu_resize() - resize planes
@@ -472,7 +669,7 @@ union vtacpu_params {
 	struct vtacpu_rescale_i8 rescale_i8;
 	struct vtacpu_table_i8 table_i8;
 	struct vtacpu_batch_norm_f32 batch_norm_f32;
-	struct vtacpu_softmax_f32 softmax_f32;
+	struct vtacpu_softmax_f32 softmax_f32;	/* also of LOG_SOFTMAX_F32 */
 	struct vtacpu_reduce_f32 reduce_f32;
 	struct vtacpu_resize resize;
 	struct vtacpu_move move;
@@ -480,6 +677,17 @@ union vtacpu_params {
 	struct vtacpu_quantise quantise;
 	struct vtacpu_dequantise dequantise;
 	struct vtacpu_pack pack;	/* also of UNPACK */
+	struct vtacpu_binary binary;
+	struct vtacpu_select select;
+	struct vtacpu_cast cast;
+	struct vtacpu_reduce reduce;
+	struct vtacpu_norm_f32 norm_f32;
+	struct vtacpu_gather gather;
+	struct vtacpu_elements elements;	/* of GATHER_ELEMENTS and SCATTER_ELEMENTS */
+	struct vtacpu_slices slices;		/* of GATHER_ND and SCATTER_ND */
+	struct vtacpu_arg arg;
+	struct vtacpu_top top;
+	struct vtacpu_cum_sum cum_sum;
 };
 
 /* Needs of a kernel. */

@@ -98,6 +98,58 @@ double act(const struct vtacpu_act *a, double x)
 		return floor(x);
 	case VTACPU_ACT_CEIL:
 		return ceil(x);
+	case VTACPU_ACT_LOG:
+		return log(x);
+	case VTACPU_ACT_RECIPROCAL:
+		return 1 / x;
+	case VTACPU_ACT_ROUND:
+		return nearbyint(x);
+	case VTACPU_ACT_SIGN:
+		return x > 0 ? 1 : x < 0 ? -1 : x;
+	case VTACPU_ACT_SIN:
+		return sin(x);
+	case VTACPU_ACT_COS:
+		return cos(x);
+	case VTACPU_ACT_TAN:
+		return tan(x);
+	case VTACPU_ACT_ASIN:
+		return asin(x);
+	case VTACPU_ACT_ACOS:
+		return acos(x);
+	case VTACPU_ACT_ATAN:
+		return atan(x);
+	case VTACPU_ACT_SINH:
+		return sinh(x);
+	case VTACPU_ACT_COSH:
+		return cosh(x);
+	case VTACPU_ACT_ASINH:
+		return asinh(x);
+	case VTACPU_ACT_ACOSH:
+		return acosh(x);
+	case VTACPU_ACT_ATANH:
+		return atanh(x);
+	case VTACPU_ACT_ERF:
+		return erf(x);
+	case VTACPU_ACT_SOFTPLUS:
+		return x > 50 ? x : log1p(exp(x));
+	case VTACPU_ACT_SOFTSIGN:
+		return x / (1 + fabs(x));
+	case VTACPU_ACT_ELU:
+		return x < 0 ? a->a * expm1(x) : x;
+	case VTACPU_ACT_SELU:
+		return a->b * (x < 0 ? a->a * expm1(x) : x);
+	case VTACPU_ACT_CELU:
+		return x < 0 ? a->a * expm1(x / (double)a->a) : x;
+	case VTACPU_ACT_THRESHOLD:
+		return x > (double)a->a ? x : 0;
+	case VTACPU_ACT_SHRINK:
+		return x < -(double)a->a ? x + a->b : x > (double)a->a ? x - a->b : 0;
+	case VTACPU_ACT_MISH:
+		return x * tanh(x > 50 ? x : log1p(exp(x)));
+	case VTACPU_ACT_GELU:
+		return 0.5 * x * (1 + erf(x / sqrt(2)));
+	case VTACPU_ACT_GELU_TANH:
+		return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 	default:
 		return x;
 	}

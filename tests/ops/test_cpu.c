@@ -82,6 +82,16 @@ TEST(rescale_and_table)
 
 TEST(batch_norm_and_softmax)
 {
+	const struct vtacpu_softmax_f32 large = { 1, 3, 1 };
+	struct call far;
+
+	/* The logarithm of a softmax keeps its digits where values are large. */
+	prepare(&far, VTACPU_LOG_SOFTMAX_F32, &large, 1);
+	memcpy(far.io[0], (float[]) { 10000, 10001, 10002 }, 12);
+	run(&far, VTACPU_LOG_SOFTMAX_F32, &large);
+	same_float(((float *)far.io[1])[0], -2.40760596, 0.1);
+	same_float(((float *)far.io[1])[2], -0.40760596, 0.1);
+	drop(&far);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_batch_norm_f32 p = { .n = 1 + rnd(2), .c = 1 + rnd(5),
 						   .plane = 1 + rnd(50), .epsilon = 0.00001f,
@@ -157,8 +167,13 @@ TEST(reductions)
 					step *= p.dims[d];
 				}
 			w = &want[at];
+			x = p.op == VTACPU_REDUCE_L1 ? fabs(x) :
+			    p.op == VTACPU_REDUCE_SUM_SQUARE ? x * x :
+			    p.op == VTACPU_REDUCE_LOG_SUM_EXP ? exp(x) : x;
 			if (!n[at]++)
 				*w = x;
+			else if (p.op == VTACPU_REDUCE_PROD)
+				*w *= x;
 			else if (p.op == VTACPU_REDUCE_MAX || p.op == VTACPU_REDUCE_MIN)
 				*w = p.op == VTACPU_REDUCE_MAX ? fmax(*w, x) : fmin(*w, x);
 			else
@@ -166,7 +181,8 @@ TEST(reductions)
 		}
 		for (size_t j = 0; j < outputs; j++)
 			same_float(((float *)c.io[1])[j],
-				   p.op == VTACPU_REDUCE_MEAN ? want[j] / n[j] : want[j], 4);
+				   p.op == VTACPU_REDUCE_MEAN ? want[j] / n[j] :
+				   p.op == VTACPU_REDUCE_LOG_SUM_EXP ? log(want[j]) : want[j], 4);
 		free(want);
 		free(n);
 		drop(&c);
