@@ -282,7 +282,7 @@ struct vtac_tensor *vtac_net_pool(struct vtac_net *net, const char *name, enum v
 struct vtac_tensor *vtac_net_global_mean(struct vtac_net *net, const char *name,
 					 struct vtac_tensor *x)
 {
-	struct vtac_node *node = x ? add_node(net, VTAC_REDUCE_MEAN, name, 1, &x) : NULL;
+	struct vtac_node *node = x ? add_node(net, VTAC_REDUCE, name, 1, &x) : NULL;
 
 	if (node) {
 		node->attr.reduce.axes = 1u << 2 | 1u << 3;

@@ -87,18 +87,50 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " epsilon %.9g", (double)a->batch_norm.epsilon);
 		break;
 	case VTAC_SOFTMAX:
-		fprintf(f, " axis %d%s", a->softmax.axis, a->softmax.flat ? " flat" : "");
+		fprintf(f, " axis %d%s%s", a->softmax.axis, a->softmax.flat ? " flat" : "",
+			a->softmax.log ? " log" : "");
 		break;
 	case VTAC_CONCAT:
 	case VTAC_SPLIT:
 	case VTAC_GATHER:
+	case VTAC_GATHER_ELEMENTS:
 	case VTAC_QUANTIZE:
 	case VTAC_DEQUANTIZE:
 		fprintf(f, " axis %d", a->axis.axis);
 		break;
-	case VTAC_REDUCE_MEAN:
-	case VTAC_REDUCE_PROD:
-		fprintf(f, " axes 0x%x keep %d", a->reduce.axes, a->reduce.keep);
+	case VTAC_REDUCE:
+		fprintf(f, " op %u axes 0x%x keep %d", a->reduce.op, a->reduce.axes,
+			a->reduce.keep);
+		break;
+	case VTAC_UNARY:
+		fprintf(f, " kind %u alpha %.9g beta %.9g", a->unary.kind, (double)a->unary.alpha,
+			(double)a->unary.beta);
+		break;
+	case VTAC_BINARY:
+		fprintf(f, " op %u", a->binary.op);
+		break;
+	case VTAC_NORM:
+		fprintf(f, " axis %d groups %" PRId64 " epsilon %.9g rms %d by_channel %d",
+			a->norm.axis, a->norm.groups, (double)a->norm.epsilon, a->norm.rms,
+			a->norm.by_channel);
+		break;
+	case VTAC_ARG:
+		fprintf(f, " axis %d keep %d least %d last %d", a->arg.axis, a->arg.keep,
+			a->arg.least, a->arg.last);
+		break;
+	case VTAC_TOP:
+		fprintf(f, " axis %d least %d", a->top.axis, a->top.least);
+		break;
+	case VTAC_CUM_SUM:
+		fprintf(f, " axis %d exclusive %d reverse %d", a->cum_sum.axis,
+			a->cum_sum.exclusive, a->cum_sum.reverse);
+		break;
+	case VTAC_SCATTER_ELEMENTS:
+	case VTAC_SCATTER_ND:
+		fprintf(f, " axis %d op %u", a->scatter.axis, a->scatter.op);
+		break;
+	case VTAC_GATHER_ND:
+		fprintf(f, " batch %d", a->gather_nd.batch);
 		break;
 	case VTAC_TRANSPOSE:
 		fputs(" perm", f);

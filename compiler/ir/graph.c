@@ -254,9 +254,13 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_MAX_POOL] = "max_pool", [VTAC_AVG_POOL] = "avg_pool",
 	[VTAC_CLIP] = "clip", [VTAC_LEAKY_RELU] = "leaky_relu",
 	[VTAC_HARD_SIGMOID] = "hard_sigmoid", [VTAC_HARD_SWISH] = "hard_swish",
-	[VTAC_SIGMOID] = "sigmoid", [VTAC_MATMUL] = "matmul",
+	[VTAC_UNARY] = "unary", [VTAC_BINARY] = "binary", [VTAC_MATMUL] = "matmul",
 	[VTAC_BATCH_NORM] = "batch_norm", [VTAC_SOFTMAX] = "softmax",
-	[VTAC_REDUCE_MEAN] = "reduce_mean", [VTAC_RESIZE] = "resize",
+	[VTAC_REDUCE] = "reduce", [VTAC_NORM] = "norm", [VTAC_ARG] = "arg", [VTAC_TOP] = "top",
+	[VTAC_CUM_SUM] = "cum_sum", [VTAC_TILE] = "tile",
+	[VTAC_GATHER_ELEMENTS] = "gather_elements", [VTAC_GATHER_ND] = "gather_nd",
+	[VTAC_SCATTER_ELEMENTS] = "scatter_elements", [VTAC_SCATTER_ND] = "scatter_nd",
+	[VTAC_RESIZE] = "resize",
 	[VTAC_CONCAT] = "concat", [VTAC_SPLIT] = "split", [VTAC_SLICE] = "slice",
 	[VTAC_PAD] = "pad", [VTAC_TRANSPOSE] = "transpose",
 	[VTAC_DEPTH_TO_SPACE] = "depth_to_space", [VTAC_RESHAPE] = "reshape",
@@ -264,8 +268,7 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_DEQUANTIZE] = "dequantize", [VTAC_COPY] = "copy", [VTAC_CAST] = "cast",
 	[VTAC_SHAPE] = "shape", [VTAC_GATHER] = "gather",
 	[VTAC_CONSTANT_OF_SHAPE] = "constant_of_shape", [VTAC_EXPAND] = "expand",
-	[VTAC_REDUCE_PROD] = "reduce_prod", [VTAC_FLOOR] = "floor", [VTAC_CEIL] = "ceil",
-	[VTAC_SQRT] = "sqrt", [VTAC_EQUAL] = "equal", [VTAC_WHERE] = "where",
+	[VTAC_WHERE] = "where", [VTAC_RANGE] = "range", [VTAC_TRILU] = "trilu",
 };
 
 const char *vtac_op_name(enum vtac_op op)

@@ -23,6 +23,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "vtacpu.h"
+
 #define VTAC_RANK_MAX		8
 #define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, by default */
 
@@ -51,11 +53,19 @@ enum vtac_op {
 	VTAC_MAX_POOL, VTAC_AVG_POOL,		/* x; a global one has the kernel h x w */
 	/* One value at a time */
 	VTAC_CLIP,		/* x; Relu is a clip from 0 to infinity */
-	VTAC_LEAKY_RELU, VTAC_HARD_SIGMOID, VTAC_HARD_SWISH, VTAC_SIGMOID,	/* x */
+	VTAC_LEAKY_RELU, VTAC_HARD_SIGMOID, VTAC_HARD_SWISH,	/* x */
+	VTAC_UNARY,		/* x: all other functions of one float, attr.unary.kind */
 	/* Others that compute */
 	VTAC_MATMUL,		/* a, b: the last two dimensions, the others broadcast */
 	VTAC_BATCH_NORM,	/* x, scale, bias, mean, variance: [C] each */
-	VTAC_SOFTMAX, VTAC_REDUCE_MEAN,		/* x */
+	VTAC_BINARY,		/* a, b: operators that the card has not, attr.binary.op */
+	VTAC_WHERE,		/* condition, a, b: broadcast likewise */
+	VTAC_CAST,		/* x */
+	VTAC_SOFTMAX, VTAC_REDUCE,		/* x */
+	VTAC_NORM,		/* x, [scale], [bias]: by the values' own mean and variance */
+	VTAC_ARG,		/* x: where the greatest or least value is */
+	VTAC_TOP,		/* x, k: where the greatest or least are, in their order */
+	VTAC_CUM_SUM,		/* x, axis */
 	VTAC_RESIZE,		/* x */
 	/* Those that move values */
 	VTAC_CONCAT,		/* any number */
@@ -63,14 +73,19 @@ enum vtac_op {
 	VTAC_SLICE, VTAC_PAD, VTAC_TRANSPOSE, VTAC_DEPTH_TO_SPACE,	/* x */
 	VTAC_RESHAPE,		/* x; Flatten, Squeeze, Unsqueeze too: the same values */
 	VTAC_IDENTITY,		/* x */
+	VTAC_EXPAND,		/* x, shape: repeats values, as numpy broadcasts */
+	VTAC_TILE,		/* x, repeats */
+	VTAC_GATHER, VTAC_GATHER_ELEMENTS, VTAC_GATHER_ND,	/* x, indices */
+	VTAC_SCATTER_ELEMENTS, VTAC_SCATTER_ND,			/* x, indices, updates */
 	/* Quantisation of the file: QLinearConv is dequantise, conv, quantise */
 	VTAC_QUANTIZE,		/* x, scale, [zero point] */
 	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
 	/* Made by passes: */
 	VTAC_COPY,		/* x: to another device or layout; may add channels (attr.pad) */
-	/* Arithmetic on shapes: gone after vtac_pass_partition(), or an error */
-	VTAC_CAST, VTAC_SHAPE, VTAC_GATHER, VTAC_CONSTANT_OF_SHAPE, VTAC_EXPAND,
-	VTAC_REDUCE_PROD, VTAC_FLOOR, VTAC_CEIL, VTAC_SQRT, VTAC_EQUAL, VTAC_WHERE,
+	/* Operators on shapes: gone after vtac_pass_partition(), or an error */
+	VTAC_SHAPE, VTAC_CONSTANT_OF_SHAPE,
+	VTAC_RANGE,		/* start, limit, step */
+	VTAC_TRILU,		/* x, [diagonal]: a VTAC_WHERE once shapes are known */
 	VTAC_OPS
 };
 
@@ -146,17 +161,31 @@ union vtac_attr {
 	struct vtac_window pool;
 	struct vtac_gemm gemm;
 	struct { float lo, hi; } clip;			/* infinities: no limit */
-	struct { float alpha, beta; } unary;		/* LEAKY_RELU, HARD_SIGMOID */
+	/* LEAKY_RELU, HARD_SIGMOID, UNARY, which alone has a kind */
+	struct { float alpha, beta; enum vtacpu_act_kind kind; } unary;
+	struct { enum vtacpu_binary_op op; } binary;
+	/*
+	 * Over all dimensions from axis on, with a scale and bias for each place; or, by_channel,
+	 * over each of groups (0: as many as channels) of an image's channels, with those of
+	 * channels.
+	 */
+	struct { int axis; int64_t groups; float epsilon; bool rms, by_channel; } norm;
+	struct { int axis; bool keep, least, last; } arg;
+	struct { int axis; bool least; } top;
+	struct { int axis; bool exclusive, reverse; } cum_sum;
+	struct { int axis; enum vtacpu_scatter_op op; } scatter;
+	struct { int batch; } gather_nd;
 	struct { float epsilon; } batch_norm;
 	struct { int axis; } axis;			/* SOFTMAX, CONCAT, SPLIT, GATHER, ... */
-	struct { int axis; bool flat; } softmax;	/* flat: over all from axis on */
+	struct { int axis; bool flat, log; } softmax;	/* flat: over all from axis on */
 	/* axes: bit i for dimension i; noop: no axes are none, not all */
-	struct { uint32_t axes; bool keep, noop; } reduce;
+	struct { enum vtacpu_reduce_op op; uint32_t axes; bool keep, noop; } reduce;
 	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;
 	struct { int64_t block; bool crd; } depth_to_space;
 	struct { enum vtac_dtype to; } cast;
 	struct { int64_t start, end; } shape;
+	struct { bool upper; } trilu;
 	struct vtac_resize resize;
 	struct vtac_pad pad;
 	struct vtac_slice slice;

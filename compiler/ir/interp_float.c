@@ -26,7 +26,7 @@ struct vtac_float {
 
 static int bind(struct vtac_graph *g, struct step *s, const struct vtac_node *node)
 {
-	return vtac_is_eval(node) ? 0 : vtac_calls(g, node, &s->calls, &s->n_calls);
+	return vtac_is_shape_op(node->op) ? 0 : vtac_calls(g, node, &s->calls, &s->n_calls);
 }
 
 static size_t scratch_of(const struct step *s, unsigned int threads)
@@ -64,13 +64,13 @@ static void run_calls(const struct step *s, unsigned int threads, void *const *v
 	}
 }
 
-static int run_eval(struct vtac_graph *g, const struct vtac_node *node, void *const *values)
+static void run_eval(const struct vtac_node *node, void *const *values)
 {
 	const void *in[3] = { NULL };
 
 	for (unsigned int i = 0; i < node->n_in && i < 3; i++)
 		in[i] = value(values, node->in[i]);
-	return vtac_eval(g, node, in, value(values, node->out[0]));
+	vtac_eval(node, in, value(values, node->out[0]));
 }
 
 static void *scratch_new(size_t bytes)
@@ -82,7 +82,6 @@ int vtac_run_constant(struct vtac_graph *g, struct vtac_node *node, void *const 
 {
 	struct step s = { 0 };
 	void *scratch;
-	int err;
 
 	/* With data its outputs are found as constants are. */
 	for (unsigned int i = 0; i < node->n_out; i++)
@@ -93,11 +92,11 @@ int vtac_run_constant(struct vtac_graph *g, struct vtac_node *node, void *const 
 	scratch = scratch_new(scratch_of(&s, 1));
 	if (!scratch)
 		return vtac_fail(g, node, "Out of memory.");
-	err = vtac_is_eval(node) ? run_eval(g, node, NULL) : 0;
-	if (!err)
-		run_calls(&s, 1, NULL, scratch);
+	if (vtac_is_shape_op(node->op))
+		run_eval(node, NULL);
+	run_calls(&s, 1, NULL, scratch);
 	free(scratch);
-	return err;
+	return 0;
 }
 
 /* ---- a graph ---- */
@@ -213,8 +212,8 @@ static int run_node(struct vtac_float *f, unsigned int at, const struct vtac_int
 	for (unsigned int i = 0; i < node->n_out; i++)
 		if (node->out[i] && make_value(f, node->out[i]))
 			return -1;
-	if (vtac_is_eval(node) && run_eval(f->g, node, f->values))
-		return -1;
+	if (vtac_is_shape_op(node->op))
+		run_eval(node, f->values);
 	run_calls(&f->steps[at], f->threads, f->values, f->scratch);
 	for (unsigned int i = 0; i < node->n_out; i++) {
 		if (!node->out[i])

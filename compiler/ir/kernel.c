@@ -30,8 +30,7 @@ const struct vtac_tensor *kernel_in(const struct vtac_node *node, unsigned int i
 	return i < node->n_in ? node->in[i] : NULL;
 }
 
-/* Values of @t from one place to the next in dimension @d of @rank; 0 where it repeats. */
-static uint32_t stride_of(const struct vtac_tensor *t, int rank, int d)
+uint32_t kernel_stride(const struct vtac_tensor *t, int rank, int d)
 {
 	int own = d - (rank - t->rank);
 	int64_t stride = 1;
@@ -167,8 +166,8 @@ static int gemm_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 		.b_col = a->trans_w ? (uint32_t)w->dims[1] : 1,
 	};
 	if (c) {
-		m->c_row = stride_of(c, 2, 0);
-		m->c_col = stride_of(c, 2, 1);
+		m->c_row = kernel_stride(c, 2, 0);
+		m->c_col = kernel_stride(c, 2, 1);
 		call->p.gemm_f32.has_c = 1;
 	}
 	call->p.gemm_f32.alpha = a->alpha;
@@ -204,8 +203,8 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 		int d = rank - 5 + i;
 
 		m->batch[i] = d < 0 ? 1 : (uint32_t)y->dims[d];
-		m->a_batch[i] = d < 0 ? 0 : stride_of(a, rank, d);
-		m->b_batch[i] = d < 0 ? 0 : stride_of(b, rank, d);
+		m->a_batch[i] = d < 0 ? 0 : kernel_stride(a, rank, d);
+		m->b_batch[i] = d < 0 ? 0 : kernel_stride(b, rank, d);
 	}
 	call->p.gemm_f32.alpha = 1;
 	call->p.gemm_f32.act = kernel_act(node);
@@ -224,27 +223,37 @@ struct vtacpu_broadcast kernel_broadcast(const struct vtac_node *node)
 		[VTAC_MAX] = VTACPU_MAX, [VTAC_MIN] = VTACPU_MIN, [VTAC_DIV] = VTACPU_DIV,
 	};
 	const struct vtac_tensor *y = node->out[0];
-	struct vtacpu_broadcast cast = { .op = ops[node->op], .rank = (uint32_t)y->rank };
+	struct vtacpu_broadcast cast = {
+		.op = node->op == VTAC_BINARY ? node->attr.binary.op : ops[node->op],
+		.rank = (uint32_t)y->rank,
+	};
 
 	for (int i = 0; i < y->rank; i++) {
 		cast.dims[i] = (uint32_t)y->dims[i];
-		cast.a_stride[i] = stride_of(node->in[0], y->rank, i);
-		cast.b_stride[i] = stride_of(node->in[1], y->rank, i);
+		cast.a_stride[i] = kernel_stride(node->in[0], y->rank, i);
+		cast.b_stride[i] = kernel_stride(node->in[1], y->rank, i);
 	}
 	return cast;
 }
 
+/* A kernel of its own has the frequent operators of floats, with an activation. */
 static int binary_calls(struct vtac_graph *g, const struct vtac_node *node,
 			struct vtac_call *calls, unsigned int *n)
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_BINARY_F32);
 
 	(void)g;
-	c->p.binary_f32.cast = kernel_broadcast(node);
-	c->p.binary_f32.act = kernel_act(node);
 	c->io[0] = node->in[0];
 	c->io[1] = node->in[1];
 	c->io[2] = node->out[0];
+	if (node->op == VTAC_BINARY || node->in[0]->dtype != VTAC_F32) {
+		c->kernel = VTACPU_BINARY;
+		c->p.binary.cast = kernel_broadcast(node);
+		c->p.binary.type = vtac_cpu_type(node->in[0]->dtype);
+		return 0;
+	}
+	c->p.binary_f32.cast = kernel_broadcast(node);
+	c->p.binary_f32.act = kernel_act(node);
 	return 0;
 }
 
@@ -262,15 +271,35 @@ static struct vtacpu_act unary_act(const struct vtac_node *node)
 					    a->unary.beta };
 	case VTAC_HARD_SWISH:
 		return (struct vtacpu_act){ VTACPU_ACT_HARD_SWISH, 0, 0 };
-	case VTAC_SIGMOID:
-		return (struct vtacpu_act){ VTACPU_ACT_SIGMOID, 0, 0 };
-	case VTAC_SQRT:
-		return (struct vtacpu_act){ VTACPU_ACT_SQRT, 0, 0 };
-	case VTAC_FLOOR:
-		return (struct vtacpu_act){ VTACPU_ACT_FLOOR, 0, 0 };
 	default:
-		return (struct vtacpu_act){ VTACPU_ACT_CEIL, 0, 0 };
+		return (struct vtacpu_act){ a->unary.kind, a->unary.alpha, a->unary.beta };
 	}
+}
+
+/* Integers have one of the functions: the product with -1. */
+static int negate_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	const struct vtac_tensor *x = node->in[0];
+	struct vtac_tensor *less = vtac_alloc(g, 1, sizeof(*less));
+	static const int64_t minus_one = -1;
+
+	if (node->op != VTAC_UNARY || node->attr.unary.kind != VTACPU_ACT_NEG)
+		return vtac_fail(g, node, "Its input %.120s is %s; only floats are supported.",
+				 x->name, vtac_dtype_name(x->dtype));
+	if (!less)
+		return -1;
+	less->dtype = x->dtype;
+	less->data = &minus_one;	/* of each size, as it is all ones */
+	c->kernel = VTACPU_BINARY;
+	c->p.binary.type = vtac_cpu_type(x->dtype);
+	c->p.binary.cast = (struct vtacpu_broadcast){
+		.op = VTACPU_MUL, .rank = 1, .dims = { (uint32_t)vtac_elements(x) },
+		.a_stride = { 1 },
+	};
+	c->io[0] = x;
+	c->io[1] = less;
+	c->io[2] = node->out[0];
+	return 0;
 }
 
 static int unary_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
@@ -278,7 +307,8 @@ static int unary_calls(struct vtac_graph *g, const struct vtac_node *node, struc
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_UNARY_F32);
 
-	(void)g;
+	if (node->in[0]->dtype != VTAC_F32)
+		return negate_calls(g, node, c);
 	c->p.unary_f32.count = (uint32_t)vtac_elements(node->out[0]);
 	c->p.unary_f32.act = unary_act(node);
 	c->io[0] = node->in[0];
@@ -288,8 +318,7 @@ static int unary_calls(struct vtac_graph *g, const struct vtac_node *node, struc
 
 /* ---- along an axis ---- */
 
-/* Products of the dimensions before and from @axis on. */
-static void around(const struct vtac_tensor *t, int axis, uint32_t *outer, uint32_t *inner)
+void kernel_around(const struct vtac_tensor *t, int axis, uint32_t *outer, uint32_t *inner)
 {
 	*outer = 1;
 	*inner = 1;
@@ -308,7 +337,7 @@ static int batch_norm_calls(struct vtac_graph *g, const struct vtac_node *node,
 	struct vtacpu_batch_norm_f32 *p = &c->p.batch_norm_f32;
 
 	(void)g;
-	around(node->in[0], 1, &p->n, &p->plane);
+	kernel_around(node->in[0], 1, &p->n, &p->plane);
 	p->c = (uint32_t)node->in[0]->dims[1];
 	p->epsilon = node->attr.batch_norm.epsilon;
 	p->act = kernel_act(node);
@@ -321,13 +350,14 @@ static int batch_norm_calls(struct vtac_graph *g, const struct vtac_node *node,
 static int softmax_calls(struct vtac_graph *g, const struct vtac_node *node,
 			 struct vtac_call *calls, unsigned int *n)
 {
-	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_SOFTMAX_F32);
+	struct vtac_call *c = kernel_call(&calls[(*n)++], node->attr.softmax.log ?
+					  VTACPU_LOG_SOFTMAX_F32 : VTACPU_SOFTMAX_F32);
 	struct vtacpu_softmax_f32 *p = &c->p.softmax_f32;
 	const struct vtac_tensor *x = node->in[0];
 	int axis = node->attr.softmax.axis;
 
 	(void)g;
-	around(x, axis, &p->outer, &p->inner);
+	kernel_around(x, axis, &p->outer, &p->inner);
 	p->count = (uint32_t)x->dims[axis];
 	if (node->attr.softmax.flat) {
 		p->count *= p->inner;
@@ -346,13 +376,50 @@ static int reduce_calls(struct vtac_graph *g, const struct vtac_node *node,
 	const struct vtac_tensor *x = node->in[0];
 
 	(void)g;
-	p->op = VTACPU_REDUCE_MEAN;
+	if (x->dtype != VTAC_F32) {
+		c->kernel = VTACPU_REDUCE;
+		c->p.reduce.type = vtac_cpu_type(x->dtype);
+		p = &c->p.reduce.of;
+	}
+	p->op = node->attr.reduce.op;
 	p->rank = (uint32_t)x->rank;
 	p->axes = node->attr.reduce.axes;
 	for (int i = 0; i < x->rank; i++)
 		p->dims[i] = (uint32_t)x->dims[i];
 	c->io[0] = x;
 	c->io[1] = node->out[0];
+	return 0;
+}
+
+static int norm_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		      unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_NORM_F32);
+	struct vtacpu_norm_f32 *p = &c->p.norm_f32;
+	const struct vtac_tensor *x = node->in[0];
+	uint32_t outer, inner, groups;
+
+	(void)g;
+	kernel_around(x, node->attr.norm.by_channel ? 1 : node->attr.norm.axis, &outer, &inner);
+	if (node->attr.norm.by_channel) {
+		groups = (uint32_t)node->attr.norm.groups;
+		p->period = groups;
+		p->rows = outer * groups;
+		p->count = (uint32_t)x->dims[1] / groups * inner;
+		p->plane = inner;
+	} else {
+		p->period = 1;
+		p->rows = outer;
+		p->count = (uint32_t)x->dims[node->attr.norm.axis] * inner;
+		p->plane = 1;
+	}
+	p->epsilon = node->attr.norm.epsilon;
+	p->rms = node->attr.norm.rms;
+	p->has_scale = !!kernel_in(node, 1);
+	p->has_bias = !!kernel_in(node, 2);
+	for (unsigned int i = 0; i < 3; i++)
+		c->io[i] = kernel_in(node, i);
+	c->io[3] = node->out[0];
 	return 0;
 }
 
@@ -410,7 +477,7 @@ static void quant_shape(const struct vtac_node *node, uint32_t *outer, uint32_t 
 		*outer = 1;
 		*inner = (uint32_t)vtac_elements(x);
 	} else {
-		around(x, node->attr.axis.axis, outer, inner);
+		kernel_around(x, node->attr.axis.axis, outer, inner);
 	}
 }
 
@@ -464,7 +531,7 @@ static int resize_calls(struct vtac_graph *g, const struct vtac_node *node,
 		.mode = r->mode, .coord = r->coord, .round = r->round,
 		.scale_h = r->scale[2], .scale_w = r->scale[3],
 	};
-	around(x, 2, &c->p.resize.planes, &inner);
+	kernel_around(x, 2, &c->p.resize.planes, &inner);
 	c->io[0] = x;
 	c->io[1] = y;
 	return 0;
@@ -480,16 +547,24 @@ struct binding {
 static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_CONV] = { conv_calls, false }, [VTAC_CONV_TRANSPOSE] = { conv_calls, false },
 	[VTAC_GEMM] = { gemm_calls, false }, [VTAC_MATMUL] = { matmul_calls, false },
-	[VTAC_ADD] = { binary_calls, false }, [VTAC_SUB] = { binary_calls, false },
-	[VTAC_MUL] = { binary_calls, false }, [VTAC_DIV] = { binary_calls, false },
-	[VTAC_MAX] = { binary_calls, false }, [VTAC_MIN] = { binary_calls, false },
+	[VTAC_ADD] = { binary_calls, true }, [VTAC_SUB] = { binary_calls, true },
+	[VTAC_MUL] = { binary_calls, true }, [VTAC_DIV] = { binary_calls, true },
+	[VTAC_MAX] = { binary_calls, true }, [VTAC_MIN] = { binary_calls, true },
+	[VTAC_BINARY] = { binary_calls, true }, [VTAC_WHERE] = { kernel_where, true },
+	[VTAC_CAST] = { kernel_cast, true },
 	[VTAC_MAX_POOL] = { pool_calls, false }, [VTAC_AVG_POOL] = { pool_calls, false },
 	[VTAC_CLIP] = { unary_calls, false }, [VTAC_LEAKY_RELU] = { unary_calls, false },
 	[VTAC_HARD_SIGMOID] = { unary_calls, false }, [VTAC_HARD_SWISH] = { unary_calls, false },
-	[VTAC_SIGMOID] = { unary_calls, false }, [VTAC_SQRT] = { unary_calls, false },
-	[VTAC_FLOOR] = { unary_calls, false }, [VTAC_CEIL] = { unary_calls, false },
+	[VTAC_UNARY] = { unary_calls, true },
 	[VTAC_BATCH_NORM] = { batch_norm_calls, false },
-	[VTAC_SOFTMAX] = { softmax_calls, false }, [VTAC_REDUCE_MEAN] = { reduce_calls, false },
+	[VTAC_SOFTMAX] = { softmax_calls, false }, [VTAC_REDUCE] = { reduce_calls, true },
+	[VTAC_NORM] = { norm_calls, false },
+	[VTAC_ARG] = { kernel_arg, true }, [VTAC_TOP] = { kernel_top, true },
+	[VTAC_CUM_SUM] = { kernel_cum_sum, true },
+	[VTAC_EXPAND] = { kernel_expand, true }, [VTAC_TILE] = { kernel_tile, true },
+	[VTAC_GATHER] = { kernel_gather, true }, [VTAC_GATHER_ELEMENTS] = { kernel_elements, true },
+	[VTAC_SCATTER_ELEMENTS] = { kernel_elements, true },
+	[VTAC_GATHER_ND] = { kernel_slices, true }, [VTAC_SCATTER_ND] = { kernel_slices, true },
 	[VTAC_RESIZE] = { resize_calls, true },
 	[VTAC_QUANTIZE] = { quantize_calls, true }, [VTAC_DEQUANTIZE] = { dequantize_calls, true },
 	[VTAC_CONCAT] = { kernel_concat, true }, [VTAC_SPLIT] = { kernel_split, true },

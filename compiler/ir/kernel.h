@@ -55,10 +55,7 @@ int vtac_calls_int(struct vtac_graph *g, const struct vtac_node *node, struct vt
 
 /* Is it an operator on shapes, which only the compiler can compute? */
 bool vtac_is_shape_op(enum vtac_op op);
-/* Is it arithmetic on shapes, or on integers, which only eval.c can do? */
-bool vtac_is_eval(const struct vtac_node *node);
-/* Compute such a node, slowly: data of each input and output. */
-int vtac_eval(struct vtac_graph *g, const struct vtac_node *node, const void *const *in,
-	      void *out);
+/* Compute such a node: data of each input and output. */
+void vtac_eval(const struct vtac_node *node, const void *const *in, void *out);
 
 #endif /* VTAC_KERNEL_H */

@@ -12,6 +12,10 @@ typedef int (*kernel_fn)(struct vtac_graph *g, const struct vtac_node *node,
 struct vtacpu_act kernel_act(const struct vtac_node *node);
 struct vtac_call *kernel_call(struct vtac_call *call, enum vtacpu_kernel kernel);
 const struct vtac_tensor *kernel_in(const struct vtac_node *node, unsigned int i);
+/* Values of @t from one place to the next in dimension @d of @rank; 0 where it repeats. */
+uint32_t kernel_stride(const struct vtac_tensor *t, int rank, int d);
+/* Products of the dimensions before @axis and of those after it. */
+void kernel_around(const struct vtac_tensor *t, int axis, uint32_t *outer, uint32_t *inner);
 
 /* The parameters that float and integer kernels share. */
 struct vtacpu_window kernel_window(const struct vtac_node *node);
@@ -37,5 +41,29 @@ int kernel_copy(struct vtac_graph *g, const struct vtac_node *node, struct vtac_
 /* Of a VTAC_COPY, which may add channels. */
 int kernel_transfer(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		    unsigned int *n);
+
+int kernel_expand(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n);
+int kernel_tile(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		unsigned int *n);
+
+/* kernel_index.c */
+int kernel_where(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int *n);
+int kernel_cast(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		unsigned int *n);
+int kernel_arg(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+	       unsigned int *n);
+int kernel_top(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+	       unsigned int *n);
+int kernel_cum_sum(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		   unsigned int *n);
+int kernel_gather(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n);
+/* Of VTAC_GATHER_ELEMENTS, VTAC_SCATTER_ELEMENTS; of VTAC_GATHER_ND, VTAC_SCATTER_ND. */
+int kernel_elements(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		    unsigned int *n);
+int kernel_slices(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n);
 
 #endif /* VTAC_KERNEL_IMPL_H */

@@ -171,3 +171,56 @@ int kernel_transfer(struct vtac_graph *g, const struct vtac_node *node, struct v
 {
 	return (node->attr.pad.after[1] ? kernel_pad : kernel_copy)(g, node, calls, n);
 }
+
+/* Strides of the output, plain, and of the input in a dimension that it has or repeats. */
+static void repeated(struct vtacpu_move *m, const struct vtac_node *node)
+{
+	int64_t step = 1;
+
+	m->bytes = value_bytes(node);
+	m->x_count = (uint32_t)vtac_elements(node->in[0]);
+	m->y_count = (uint32_t)vtac_elements(node->out[0]);
+	for (uint32_t i = m->rank; i--; step *= m->dims[i])
+		m->y_stride[i] = (int32_t)step;
+}
+
+int kernel_expand(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n)
+{
+	const struct vtac_tensor *y = node->out[0];
+	struct vtacpu_move m = { 0 };
+
+	(void)g;
+	m.rank = dims_of(y, m.dims);
+	for (int i = 0; i < y->rank; i++)
+		m.x_stride[i] = (int32_t)kernel_stride(node->in[0], y->rank, i);
+	repeated(&m, node);
+	move_call(calls, n, m, node->in[0], y);
+	return 0;
+}
+
+/* Each dimension that is repeated is two: how often, and its values. */
+int kernel_tile(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		unsigned int *n)
+{
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	struct vtacpu_move m = { .rank = 0 };
+
+	for (int i = 0; i < x->rank; i++) {
+		uint32_t times = (uint32_t)(y->dims[i] / x->dims[i]);
+
+		if (m.rank + 2 > VTACPU_RANK_MAX)
+			return vtac_fail(g, node, "It repeats too many dimensions.");
+		if (times > 1) {
+			m.x_stride[m.rank] = 0;
+			m.dims[m.rank++] = times;
+		}
+		m.x_stride[m.rank] = (int32_t)kernel_stride(x, x->rank, i);
+		m.dims[m.rank++] = (uint32_t)x->dims[i];
+	}
+	if (!m.rank)
+		m.dims[m.rank++] = 1;
+	repeated(&m, node);
+	move_call(calls, n, m, x, y);
+	return 0;
+}

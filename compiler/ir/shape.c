@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernel.h"
 #include "shape_impl.h"
 
 int shape_out(struct vtac_graph *g, struct vtac_node *node, int rank, const int64_t *dims)
@@ -95,11 +96,39 @@ static int shape_binary(struct vtac_graph *g, struct vtac_node *node)
 	return shape_out(g, node, rank, dims);
 }
 
-static int shape_equal(struct vtac_graph *g, struct vtac_node *node)
+/* Give a constant operand @i the other operand's type: the exponent of a power may differ. */
+static int unify_type(struct vtac_graph *g, struct vtac_node *node, unsigned int i)
 {
-	if (shape_binary(g, node))
+	const struct vtac_tensor *t = node->in[i];
+	struct vtac_call call = { .kernel = VTACPU_CAST };
+	struct vtac_tensor *to;
+	void *io[2];
+
+	if (t->dtype == node->in[1 - i]->dtype || !t->data || !vtac_elements(t))
+		return 0;
+	call.p.cast = (struct vtacpu_cast){
+		(uint32_t)vtac_elements(t), vtac_cpu_type(t->dtype),
+		vtac_cpu_type(node->in[1 - i]->dtype),
+	};
+	io[0] = (void *)(uintptr_t)t->data;
+	io[1] = vtac_alloc(g, (uint64_t)vtac_elements(t),
+			   vtac_dtype_size(node->in[1 - i]->dtype));
+	to = io[1] ? vtac_tensor_const(g, t->name, node->in[1 - i]->dtype, t->rank, t->dims, io[1],
+				       false) : NULL;
+	if (!to || vtacpu_need(call.kernel, &call.p, &call.need))
 		return -1;
-	node->out[0]->dtype = VTAC_BOOL;
+	vtacpu_run(call.kernel, &call.p, io, NULL);
+	return vtac_node_set_in(g, node, i, to);
+}
+
+static int shape_operator(struct vtac_graph *g, struct vtac_node *node)
+{
+	enum vtacpu_binary_op op = node->attr.binary.op;
+
+	if (unify_type(g, node, 1) || shape_binary(g, node))
+		return -1;
+	if (op == VTACPU_EQUAL || op == VTACPU_LESS || op == VTACPU_LESS_EQUAL)
+		node->out[0]->dtype = VTAC_BOOL;
 	return 0;
 }
 
@@ -247,8 +276,14 @@ static int shape_reduce(struct vtac_graph *g, struct vtac_node *node)
 	return shape_out(g, node, rank, dims);
 }
 
+/* The second input, if any, has the type. */
 static int shape_cast(struct vtac_graph *g, struct vtac_node *node)
 {
+	if (node->n_in > 1) {
+		node->attr.cast.to = node->in[1]->dtype;
+		if (vtac_node_resize_in(g, node, 1))
+			return -1;
+	}
 	if (shape_same(g, node))
 		return -1;
 	node->out[0]->dtype = node->attr.cast.to;
@@ -309,7 +344,12 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_MIN] = shape_binary, [VTAC_MAX_POOL] = shape_pool, [VTAC_AVG_POOL] = shape_pool,
 	[VTAC_CLIP] = shape_clip, [VTAC_MATMUL] = shape_matmul,
 	[VTAC_BATCH_NORM] = shape_batch_norm, [VTAC_SOFTMAX] = shape_softmax,
-	[VTAC_REDUCE_MEAN] = shape_reduce, [VTAC_REDUCE_PROD] = shape_reduce,
+	[VTAC_REDUCE] = shape_reduce, [VTAC_NORM] = shape_norm, [VTAC_BINARY] = shape_operator,
+	[VTAC_ARG] = shape_arg, [VTAC_TOP] = shape_top, [VTAC_CUM_SUM] = shape_cum_sum,
+	[VTAC_TILE] = shape_tile, [VTAC_GATHER_ELEMENTS] = shape_gather_elements,
+	[VTAC_GATHER_ND] = shape_gather_nd, [VTAC_SCATTER_ELEMENTS] = shape_scatter_elements,
+	[VTAC_SCATTER_ND] = shape_scatter_nd, [VTAC_RANGE] = shape_range,
+	[VTAC_TRILU] = shape_trilu,
 	[VTAC_RESIZE] = shape_resize, [VTAC_CONCAT] = shape_concat,
 	[VTAC_SPLIT] = shape_split, [VTAC_SLICE] = shape_slice, [VTAC_PAD] = shape_pad,
 	[VTAC_TRANSPOSE] = shape_transpose, [VTAC_DEPTH_TO_SPACE] = shape_depth_to_space,
@@ -317,7 +357,7 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_DEQUANTIZE] = shape_dequantize, [VTAC_CAST] = shape_cast,
 	[VTAC_SHAPE] = shape_shape, [VTAC_GATHER] = shape_gather,
 	[VTAC_CONSTANT_OF_SHAPE] = shape_constant_of_shape, [VTAC_EXPAND] = shape_expand,
-	[VTAC_EQUAL] = shape_equal, [VTAC_WHERE] = shape_where,
+	[VTAC_WHERE] = shape_where,
 };
 
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node)

@@ -38,9 +38,22 @@ int shape_slice(struct vtac_graph *g, struct vtac_node *node);
 int shape_pad(struct vtac_graph *g, struct vtac_node *node);
 int shape_transpose(struct vtac_graph *g, struct vtac_node *node);
 int shape_reshape(struct vtac_graph *g, struct vtac_node *node);
-int shape_gather(struct vtac_graph *g, struct vtac_node *node);
 int shape_expand(struct vtac_graph *g, struct vtac_node *node);
 int shape_constant_of_shape(struct vtac_graph *g, struct vtac_node *node);
 int shape_shape(struct vtac_graph *g, struct vtac_node *node);
+
+/* shape_index.c */
+int shape_gather(struct vtac_graph *g, struct vtac_node *node);
+int shape_gather_elements(struct vtac_graph *g, struct vtac_node *node);
+int shape_gather_nd(struct vtac_graph *g, struct vtac_node *node);
+int shape_scatter_elements(struct vtac_graph *g, struct vtac_node *node);
+int shape_scatter_nd(struct vtac_graph *g, struct vtac_node *node);
+int shape_arg(struct vtac_graph *g, struct vtac_node *node);
+int shape_top(struct vtac_graph *g, struct vtac_node *node);
+int shape_cum_sum(struct vtac_graph *g, struct vtac_node *node);
+int shape_norm(struct vtac_graph *g, struct vtac_node *node);
+int shape_tile(struct vtac_graph *g, struct vtac_node *node);
+int shape_range(struct vtac_graph *g, struct vtac_node *node);
+int shape_trilu(struct vtac_graph *g, struct vtac_node *node);
 
 #endif /* VTAC_SHAPE_IMPL_H */

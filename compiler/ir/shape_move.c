@@ -371,26 +371,6 @@ int shape_reshape(struct vtac_graph *g, struct vtac_node *node)
 
 /* ---- arithmetic on shapes ---- */
 
-int shape_gather(struct vtac_graph *g, struct vtac_node *node)
-{
-	const struct vtac_tensor *x = node->in[0], *at = node->in[1];
-	int64_t dims[2 * VTAC_RANK_MAX];
-	int axis, rank = 0;
-
-	if (shape_axis(g, node, node->attr.axis.axis, x->rank, &axis))
-		return -1;
-	if (at->dtype != VTAC_I64 && at->dtype != VTAC_I32)
-		return vtac_fail(g, node, "Its indices are not integers.");
-	node->attr.axis.axis = axis;
-	for (int i = 0; i < axis; i++)
-		dims[rank++] = x->dims[i];
-	for (int i = 0; i < at->rank; i++)
-		dims[rank++] = at->dims[i];
-	for (int i = axis + 1; i < x->rank; i++)
-		dims[rank++] = x->dims[i];
-	return shape_out(g, node, rank, dims);
-}
-
 int shape_expand(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];

@@ -182,11 +182,29 @@ int shape_conv_transpose(struct vtac_graph *g, struct vtac_node *node)
 	return shape_out(g, node, 4, dims);
 }
 
+/* A window of all of what is no picture is a reduction. */
+static int reduce_all(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t dims[VTAC_RANK_MAX];
+
+	for (int i = 0; i < x->rank; i++)
+		dims[i] = i < 2 ? x->dims[i] : 1;
+	node->attr.reduce.op = node->op == VTAC_AVG_POOL ? VTACPU_REDUCE_MEAN : VTACPU_REDUCE_MAX;
+	node->attr.reduce.axes = ((1u << x->rank) - 1) & ~3u;
+	node->attr.reduce.keep = true;
+	node->attr.reduce.noop = false;
+	node->op = VTAC_REDUCE;
+	return shape_out(g, node, x->rank, dims);
+}
+
 int shape_pool(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_window *w = &node->attr.pool;
 	const struct vtac_tensor *x = node->in[0];
 
+	if (!w->kernel[0] && !w->kernel[1] && x->rank > 2 && x->rank != 4)
+		return reduce_all(g, node);
 	if (check_picture(g, node))
 		return -1;
 	for (int i = 0; i < 2; i++)

@@ -282,8 +282,7 @@ static int lower_cpu(struct lowering *l, struct vtac_node *node)
 		return lower_transfer(l, node);
 	if (node->op == VTAC_COPY && node->in[0]->layout != node->out[0]->layout)
 		return lower_copy(l, node);
-
-	if (vtac_is_eval(node))
+	if (vtac_is_shape_op(node->op))
 		return vtac_fail(l->g, node, "A program cannot compute operator %s.",
 				 vtac_op_name(node->op));
 	if (vtac_calls(l->g, node, &calls, &n))

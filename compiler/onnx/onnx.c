@@ -37,8 +37,9 @@ struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name)
 
 static const struct onnx_op *find_op(const char *name)
 {
-	static const struct onnx_op *const tables[] = { onnx_ops, onnx_window_ops,
-							onnx_quant_ops };
+	static const struct onnx_op *const tables[] = {
+		onnx_ops, onnx_window_ops, onnx_quant_ops, onnx_math_ops, onnx_index_ops,
+	};
 
 	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (const struct onnx_op *op = tables[i]; op->name; op++)
@@ -52,7 +53,7 @@ static bool is_given(char *const *names, size_t n, size_t i)
 	return i < n && names[i] && names[i][0];
 }
 
-/* Only its first output is computed, of all operators but Split. */
+/* Only its first output is computed, of all operators but Split and TopK. */
 static int node_outputs(struct onnx_node *n, const struct onnx_op *op)
 {
 	n->n_out = op->max_out == UINT32_MAX ? (unsigned int)n->p->n_output : 1;

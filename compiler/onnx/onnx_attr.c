@@ -104,3 +104,28 @@ int onnx_attr_end(struct onnx_node *n)
 					 n->p->attribute[i]->name ? n->p->attribute[i]->name : "");
 	return 0;
 }
+
+int onnx_attr_axis(struct onnx_node *n, int64_t def, int *axis)
+{
+	int64_t value;
+
+	if (onnx_attr_int(n, "axis", def, &value))
+		return -1;
+	if (value < -VTAC_RANK_MAX || value > VTAC_RANK_MAX)
+		return onnx_fail(n, "Its axis is %lld.", (long long)value);
+	*axis = (int)value;
+	return 0;
+}
+
+int onnx_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i, const char *name)
+{
+	struct vtac_tensor *t;
+
+	if (onnx_attr_const(n, name, &t))
+		return -1;
+	if (!t)
+		return 0;
+	if (node->in[i])
+		return onnx_fail(n, "It has %s twice.", name);
+	return vtac_node_set_in(n->g, node, i, t);
+}

@@ -57,8 +57,12 @@ int onnx_attr_word(struct onnx_node *n, const char *name, const char *const *wor
 /* An attribute that older files have in place of an input, as a constant; NULL: left out. */
 int onnx_attr_const(struct onnx_node *n, const char *name, struct vtac_tensor **t);
 int onnx_attr_end(struct onnx_node *n);
+/* The attribute axis, which may be negative. */
+int onnx_attr_axis(struct onnx_node *n, int64_t def, int *axis);
+/* Make input @i of what older files have as an attribute in its place. */
+int onnx_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i, const char *name);
 
-/* ---- onnx_ops.c, onnx_window.c, onnx_quant.c ---- */
+/* ---- onnx_ops.c, onnx_window.c, onnx_quant.c, onnx_math.c, onnx_index.c ---- */
 
 typedef int (*onnx_read_fn)(struct onnx_node *n);
 
@@ -68,10 +72,13 @@ struct onnx_op {
 	onnx_read_fn read;
 };
 
-extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[];
+extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[], onnx_math_ops[],
+	onnx_index_ops[];
 
 /* A node of the graph with the first @n_in inputs and the output(s) of @n. */
 struct vtac_node *onnx_make(struct onnx_node *n, enum vtac_op op, unsigned int n_in);
+/* Likewise with as many inputs as the file gives. */
+struct vtac_node *onnx_make_all(struct onnx_node *n, enum vtac_op op);
 /* A node in between, with an output of its own; both are called after @n and @op. */
 struct vtac_node *onnx_between(struct onnx_node *n, enum vtac_op op, unsigned int n_in);
 /* Read a node of the file. */

@@ -41,70 +41,44 @@ struct vtac_node *onnx_between(struct onnx_node *n, enum vtac_op op, unsigned in
 	return node;
 }
 
-/* As many inputs as the file gives. */
-static struct vtac_node *make_all(struct onnx_node *n, enum vtac_op op)
+struct vtac_node *onnx_make_all(struct onnx_node *n, enum vtac_op op)
 {
 	return onnx_make(n, op, n->n_in);
 }
 
 static int read_sub(struct onnx_node *n)
 {
-	return make_all(n, VTAC_SUB) ? 0 : -1;
+	return onnx_make_all(n, VTAC_SUB) ? 0 : -1;
 }
 
 static int read_div(struct onnx_node *n)
 {
-	return make_all(n, VTAC_DIV) ? 0 : -1;
+	return onnx_make_all(n, VTAC_DIV) ? 0 : -1;
 }
 
 static int read_matmul(struct onnx_node *n)
 {
-	return make_all(n, VTAC_MATMUL) ? 0 : -1;
-}
-
-static int read_sigmoid(struct onnx_node *n)
-{
-	return make_all(n, VTAC_SIGMOID) ? 0 : -1;
+	return onnx_make_all(n, VTAC_MATMUL) ? 0 : -1;
 }
 
 static int read_hard_swish(struct onnx_node *n)
 {
-	return make_all(n, VTAC_HARD_SWISH) ? 0 : -1;
+	return onnx_make_all(n, VTAC_HARD_SWISH) ? 0 : -1;
 }
 
 static int read_identity(struct onnx_node *n)
 {
-	return make_all(n, VTAC_IDENTITY) ? 0 : -1;
+	return onnx_make_all(n, VTAC_IDENTITY) ? 0 : -1;
 }
 
 static int read_expand(struct onnx_node *n)
 {
-	return make_all(n, VTAC_EXPAND) ? 0 : -1;
-}
-
-static int read_floor(struct onnx_node *n)
-{
-	return make_all(n, VTAC_FLOOR) ? 0 : -1;
-}
-
-static int read_ceil(struct onnx_node *n)
-{
-	return make_all(n, VTAC_CEIL) ? 0 : -1;
-}
-
-static int read_sqrt(struct onnx_node *n)
-{
-	return make_all(n, VTAC_SQRT) ? 0 : -1;
-}
-
-static int read_equal(struct onnx_node *n)
-{
-	return make_all(n, VTAC_EQUAL) ? 0 : -1;
+	return onnx_make_all(n, VTAC_EXPAND) ? 0 : -1;
 }
 
 static int read_where(struct onnx_node *n)
 {
-	return make_all(n, VTAC_WHERE) ? 0 : -1;
+	return onnx_make_all(n, VTAC_WHERE) ? 0 : -1;
 }
 
 /* Any number of operands: ((a op b) op c) ... */
@@ -150,7 +124,7 @@ static int read_min(struct onnx_node *n)
 
 static int read_relu(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_CLIP);
+	struct vtac_node *node = onnx_make_all(n, VTAC_CLIP);
 
 	if (node) {
 		node->attr.clip.lo = 0;
@@ -162,7 +136,7 @@ static int read_relu(struct onnx_node *n)
 /* The limits are attributes up to opset 10, inputs from 11 on. */
 static int read_clip(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_CLIP);
+	struct vtac_node *node = onnx_make_all(n, VTAC_CLIP);
 
 	if (!node || onnx_attr_float(n, "min", -INFINITY, &node->attr.clip.lo))
 		return -1;
@@ -171,71 +145,48 @@ static int read_clip(struct onnx_node *n)
 
 static int read_leaky_relu(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_LEAKY_RELU);
+	struct vtac_node *node = onnx_make_all(n, VTAC_LEAKY_RELU);
 
 	return node ? onnx_attr_float(n, "alpha", 0.01f, &node->attr.unary.alpha) : -1;
 }
 
 static int read_hard_sigmoid(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_HARD_SIGMOID);
+	struct vtac_node *node = onnx_make_all(n, VTAC_HARD_SIGMOID);
 
 	if (!node || onnx_attr_float(n, "alpha", 0.2f, &node->attr.unary.alpha))
 		return -1;
 	return onnx_attr_float(n, "beta", 0.5f, &node->attr.unary.beta);
 }
 
-static int read_axis(struct onnx_node *n, int64_t def, int *axis)
+static int make_softmax(struct onnx_node *n, bool log)
 {
-	int64_t value;
+	struct vtac_node *node = onnx_make_all(n, VTAC_SOFTMAX);
 
-	if (onnx_attr_int(n, "axis", def, &value))
+	if (!node)
 		return -1;
-	if (value < -VTAC_RANK_MAX || value > VTAC_RANK_MAX)
-		return onnx_fail(n, "Its axis is %lld.", (long long)value);
-	*axis = (int)value;
-	return 0;
+	node->attr.softmax.log = log;
+	node->attr.softmax.flat = n->r->opset < 13;
+	return onnx_attr_axis(n, node->attr.softmax.flat ? 1 : -1, &node->attr.softmax.axis);
 }
 
 static int read_softmax(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_SOFTMAX);
+	return make_softmax(n, false);
+}
 
-	if (!node)
-		return -1;
-	node->attr.softmax.flat = n->r->opset < 13;
-	return read_axis(n, node->attr.softmax.flat ? 1 : -1, &node->attr.softmax.axis);
+static int read_log_softmax(struct onnx_node *n)
+{
+	return make_softmax(n, true);
 }
 
 static int read_concat(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_CONCAT);
+	struct vtac_node *node = onnx_make_all(n, VTAC_CONCAT);
 
 	if (!onnx_attr(n, "axis"))
 		return onnx_fail(n, "It has no axis.");
-	return node ? read_axis(n, 0, &node->attr.axis.axis) : -1;
-}
-
-static int read_gather(struct onnx_node *n)
-{
-	struct vtac_node *node = make_all(n, VTAC_GATHER);
-
-	return node ? read_axis(n, 0, &node->attr.axis.axis) : -1;
-}
-
-/* The input @i, or what older files have as an attribute in its place. */
-static int read_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i,
-			   const char *name)
-{
-	struct vtac_tensor *t;
-
-	if (onnx_attr_const(n, name, &t))
-		return -1;
-	if (!t)
-		return 0;
-	if (node->in[i])
-		return onnx_fail(n, "It has %s twice.", name);
-	return vtac_node_set_in(n->g, node, i, t);
+	return node ? onnx_attr_axis(n, 0, &node->attr.axis.axis) : -1;
 }
 
 /* From opset 18 on a Split without sizes has the number of its parts. */
@@ -260,17 +211,17 @@ static int read_split(struct onnx_node *n)
 	for (unsigned int i = 0; i < n->n_out; i++)
 		if (!n->out[i])
 			return onnx_fail(n, "Its output %u has no name.", i);
-	if (!node || read_axis(n, 0, &node->attr.axis.axis))
+	if (!node || onnx_attr_axis(n, 0, &node->attr.axis.axis))
 		return -1;
-	return read_in_or_attr(n, node, 1, "split") || check_parts(n, node) ? -1 : 0;
+	return onnx_in_or_attr(n, node, 1, "split") || check_parts(n, node) ? -1 : 0;
 }
 
 static int read_slice(struct onnx_node *n)
 {
 	struct vtac_node *node = onnx_make(n, VTAC_SLICE, 5);
 
-	if (!node || read_in_or_attr(n, node, 1, "starts") ||
-	    read_in_or_attr(n, node, 2, "ends") || read_in_or_attr(n, node, 3, "axes"))
+	if (!node || onnx_in_or_attr(n, node, 1, "starts") ||
+	    onnx_in_or_attr(n, node, 2, "ends") || onnx_in_or_attr(n, node, 3, "axes"))
 		return -1;
 	if (!node->in[1] || !node->in[2])
 		return onnx_fail(n, "It has no starts or no ends.");
@@ -284,7 +235,7 @@ static int read_pad(struct onnx_node *n)
 	int mode;
 
 	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
-	    read_in_or_attr(n, node, 1, "pads") ||
+	    onnx_in_or_attr(n, node, 1, "pads") ||
 	    onnx_attr_float(n, "value", 0, &node->attr.pad.value))
 		return -1;
 	if (!node->in[1])
@@ -317,28 +268,28 @@ static int read_flatten(struct onnx_node *n)
 {
 	struct vtac_node *node = make_reshape(n, VTAC_FLATTEN);
 
-	return node ? read_axis(n, 1, &node->attr.reshape.axis) : -1;
+	return node ? onnx_attr_axis(n, 1, &node->attr.reshape.axis) : -1;
 }
 
 static int read_squeeze(struct onnx_node *n)
 {
 	struct vtac_node *node = make_reshape(n, VTAC_SQUEEZE);
 
-	return node ? read_in_or_attr(n, node, 1, "axes") : -1;
+	return node ? onnx_in_or_attr(n, node, 1, "axes") : -1;
 }
 
 static int read_unsqueeze(struct onnx_node *n)
 {
 	struct vtac_node *node = make_reshape(n, VTAC_UNSQUEEZE);
 
-	if (!node || read_in_or_attr(n, node, 1, "axes"))
+	if (!node || onnx_in_or_attr(n, node, 1, "axes"))
 		return -1;
 	return node->in[1] ? 0 : onnx_fail(n, "It has no axes.");
 }
 
 static int read_transpose(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_TRANSPOSE);
+	struct vtac_node *node = onnx_make_all(n, VTAC_TRANSPOSE);
 	const Onnx__AttributeProto *a = onnx_attr(n, "perm");
 
 	if (!node)
@@ -352,33 +303,10 @@ static int read_transpose(struct onnx_node *n)
 	return 0;
 }
 
-static int read_reduce(struct onnx_node *n, enum vtac_op op)
-{
-	struct vtac_node *node = onnx_make(n, op, 2);
-	int64_t keep, noop;
-
-	if (!node || onnx_attr_int(n, "keepdims", 1, &keep) ||
-	    onnx_attr_int(n, "noop_with_empty_axes", 0, &noop))
-		return -1;
-	node->attr.reduce.keep = keep;
-	node->attr.reduce.noop = noop;
-	return read_in_or_attr(n, node, 1, "axes");
-}
-
-static int read_reduce_mean(struct onnx_node *n)
-{
-	return read_reduce(n, VTAC_REDUCE_MEAN);
-}
-
-static int read_reduce_prod(struct onnx_node *n)
-{
-	return read_reduce(n, VTAC_REDUCE_PROD);
-}
-
 static int read_depth_to_space(struct onnx_node *n)
 {
 	static const char *const modes[] = { "DCR", "CRD", NULL };
-	struct vtac_node *node = make_all(n, VTAC_DEPTH_TO_SPACE);
+	struct vtac_node *node = onnx_make_all(n, VTAC_DEPTH_TO_SPACE);
 	int mode;
 
 	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
@@ -483,7 +411,7 @@ static int read_constant_of_shape(struct onnx_node *n)
 
 static int read_cast(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_CAST);
+	struct vtac_node *node = onnx_make_all(n, VTAC_CAST);
 	int64_t to;
 	int dtype;
 
@@ -500,7 +428,7 @@ static int read_cast(struct onnx_node *n)
 
 static int read_shape(struct onnx_node *n)
 {
-	struct vtac_node *node = make_all(n, VTAC_SHAPE);
+	struct vtac_node *node = onnx_make_all(n, VTAC_SHAPE);
 
 	if (!node || onnx_attr_int(n, "start", 0, &node->attr.shape.start))
 		return -1;
@@ -511,7 +439,6 @@ const struct onnx_op onnx_ops[] = {
 	{ "Add", 2, 2, 1, read_add },
 	{ "BatchNormalization", 5, 5, 5, read_batch_norm },
 	{ "Cast", 1, 1, 1, read_cast },
-	{ "Ceil", 1, 1, 1, read_ceil },
 	{ "Clip", 1, 3, 1, read_clip },
 	{ "Concat", 1, UINT32_MAX, 1, read_concat },
 	{ "Constant", 0, 0, 1, read_constant },
@@ -519,31 +446,25 @@ const struct onnx_op onnx_ops[] = {
 	{ "DepthToSpace", 1, 1, 1, read_depth_to_space },
 	{ "Div", 2, 2, 1, read_div },
 	{ "Dropout", 1, 3, 2, read_dropout },
-	{ "Equal", 2, 2, 1, read_equal },
 	{ "Expand", 2, 2, 1, read_expand },
 	{ "Flatten", 1, 1, 1, read_flatten },
-	{ "Floor", 1, 1, 1, read_floor },
-	{ "Gather", 2, 2, 1, read_gather },
 	{ "Gemm", 2, 3, 1, read_gemm },
 	{ "HardSigmoid", 1, 1, 1, read_hard_sigmoid },
 	{ "HardSwish", 1, 1, 1, read_hard_swish },
 	{ "Identity", 1, 1, 1, read_identity },
 	{ "LeakyRelu", 1, 1, 1, read_leaky_relu },
+	{ "LogSoftmax", 1, 1, 1, read_log_softmax },
 	{ "MatMul", 2, 2, 1, read_matmul },
 	{ "Max", 1, UINT32_MAX, 1, read_max },
 	{ "Min", 1, UINT32_MAX, 1, read_min },
 	{ "Mul", 2, 2, 1, read_mul },
 	{ "Pad", 1, 4, 1, read_pad },
-	{ "ReduceMean", 1, 2, 1, read_reduce_mean },
-	{ "ReduceProd", 1, 2, 1, read_reduce_prod },
 	{ "Relu", 1, 1, 1, read_relu },
 	{ "Reshape", 2, 2, 1, read_reshape },
 	{ "Shape", 1, 1, 1, read_shape },
-	{ "Sigmoid", 1, 1, 1, read_sigmoid },
 	{ "Slice", 1, 5, 1, read_slice },
 	{ "Softmax", 1, 1, 1, read_softmax },
 	{ "Split", 1, 2, UINT32_MAX, read_split },
-	{ "Sqrt", 1, 1, 1, read_sqrt },
 	{ "Squeeze", 1, 2, 1, read_squeeze },
 	{ "Sub", 2, 2, 1, read_sub },
 	{ "Sum", 1, UINT32_MAX, 1, read_add },

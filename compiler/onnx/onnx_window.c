@@ -4,30 +4,91 @@
 
 #include "onnx_impl.h"
 
+/* Does the operator have windows of one dimension? By its attributes, or constant weights. */
+static bool is_line(struct onnx_node *n)
+{
+	static const char *const names[] = { "kernel_shape", "strides", "dilations" };
+	const struct vtac_tensor *w = n->n_in > 1 ? n->in[1] : NULL;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		const Onnx__AttributeProto *a = onnx_attr(n, names[i]);
+
+		if (a)
+			return a->n_ints == 1;
+	}
+	return w && w->data && w->rank == 3;
+}
+
+/* A line is a picture of one row. */
 static int read_window(struct onnx_node *n, struct vtac_window *w)
 {
 	static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",
 						 NULL };
+	size_t dims = is_line(n) ? 1 : 2, first = 2 - dims;
 	int64_t pads[4] = { 0 };	/* all begins, then all ends */
 	int kind;
 
 	*w = (struct vtac_window){ .stride = { 1, 1 }, .dilation = { 1, 1 } };
-	if (onnx_attr_ints(n, "kernel_shape", w->kernel, 2) ||
-	    onnx_attr_ints(n, "strides", w->stride, 2) ||
-	    onnx_attr_ints(n, "dilations", w->dilation, 2) ||
-	    onnx_attr_ints(n, "pads", pads, 4) ||
+	if (onnx_attr_ints(n, "kernel_shape", w->kernel + first, dims) ||
+	    onnx_attr_ints(n, "strides", w->stride + first, dims) ||
+	    onnx_attr_ints(n, "dilations", w->dilation + first, dims) ||
+	    onnx_attr_ints(n, "pads", pads, 2 * dims) ||
 	    onnx_attr_word(n, "auto_pad", auto_pads, 0, &kind))
 		return -1;
-	if (kind == 0)
-		memcpy(w->pad, pads, sizeof(pads));
+	if (dims == 1 && w->kernel[1])
+		w->kernel[0] = 1;
+	for (size_t i = 0; i < dims && kind == 0; i++) {
+		w->pad[first + i] = pads[i];
+		w->pad[2 + first + i] = pads[dims + i];
+	}
 	w->auto_pad = kind == 1 ? VTAC_PAD_SAME_UPPER : kind == 2 ? VTAC_PAD_SAME_LOWER :
 		VTAC_PAD_EXPLICIT;
 	return 0;
 }
 
+/* @t with a dimension 2 of one, or without it: between lines and pictures. */
+static struct vtac_node *make_row(struct onnx_node *n, enum vtac_reshape_kind kind,
+				  struct vtac_tensor *t)
+{
+	static const int64_t one = 1, axis = 2;
+	struct vtac_tensor *axes = vtac_tensor_const(n->g, "axes", VTAC_I64, 1, &one, &axis, true);
+	struct vtac_node *node = axes && t ? onnx_between(n, VTAC_RESHAPE, 2) : NULL;
+
+	if (!node || vtac_node_set_in(n->g, node, 0, t) || vtac_node_set_in(n->g, node, 1, axes))
+		return NULL;
+	node->attr.reshape.kind = kind;
+	return node;
+}
+
+/* Input and weights of an operator on lines become those of one on pictures, as its output. */
+static struct vtac_node *make_windowed(struct onnx_node *n, enum vtac_op op, unsigned int n_in)
+{
+	struct vtac_node *node = onnx_make(n, op, is_line(n) ? 0 : n_in), *row;
+	struct vtac_tensor *t;
+
+	if (!node || !is_line(n))
+		return node;
+	t = vtac_tensor_new(n->g, vtac_text(n->g, "%s.row", n->stub.name), VTAC_F32);
+	if (!t || vtac_node_resize_in(n->g, node, n_in))
+		return NULL;
+	vtac_node_set_out(node, 0, t);
+	row = make_row(n, VTAC_SQUEEZE, t);
+	if (!row)
+		return NULL;
+	vtac_node_set_out(row, 0, n->out[0]);
+	for (unsigned int i = 0; i < n_in && i < n->n_in; i++) {
+		if (!n->in[i])
+			continue;
+		row = i < 2 ? make_row(n, VTAC_UNSQUEEZE, n->in[i]) : NULL;
+		if ((i < 2 && !row) || vtac_node_set_in(n->g, node, i, row ? row->out[0] : n->in[i]))
+			return NULL;
+	}
+	return node;
+}
+
 static int read_conv(struct onnx_node *n)
 {
-	struct vtac_node *node = onnx_make(n, VTAC_CONV, 3);
+	struct vtac_node *node = make_windowed(n, VTAC_CONV, 3);
 
 	if (!node || read_window(n, &node->attr.conv.window))
 		return -1;
@@ -36,18 +97,21 @@ static int read_conv(struct onnx_node *n)
 
 static int read_conv_transpose(struct onnx_node *n)
 {
-	struct vtac_node *node = onnx_make(n, VTAC_CONV_TRANSPOSE, 3);
+	struct vtac_node *node = make_windowed(n, VTAC_CONV_TRANSPOSE, 3);
+	size_t first = is_line(n);
 
 	if (!node || read_window(n, &node->attr.conv.window) ||
-	    onnx_attr_ints(n, "output_padding", node->attr.conv.out_pad, 2) ||
-	    onnx_attr_ints(n, "output_shape", node->attr.conv.out_shape, 2))
+	    onnx_attr_ints(n, "output_padding", node->attr.conv.out_pad + first, 2 - first) ||
+	    onnx_attr_ints(n, "output_shape", node->attr.conv.out_shape + first, 2 - first))
 		return -1;
+	if (first && node->attr.conv.out_shape[1])
+		node->attr.conv.out_shape[0] = 1;
 	return onnx_attr_int(n, "group", 1, &node->attr.conv.groups);
 }
 
 static int read_pool(struct onnx_node *n, enum vtac_op op)
 {
-	struct vtac_node *node = onnx_make(n, op, 1);
+	struct vtac_node *node = make_windowed(n, op, 1);
 	int64_t ceil, count = 0, order = 0;
 
 	if (!node || read_window(n, &node->attr.pool) || onnx_attr_int(n, "ceil_mode", 0, &ceil))

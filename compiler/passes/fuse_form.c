@@ -213,8 +213,9 @@ int fuse_mean(struct vtac_graph *g, struct vtac_node *node)
 	struct vtac_node *pool;
 	struct vtac_tensor *t;
 
-	if (node->op != VTAC_REDUCE_MEAN || x->rank != 4 || node->attr.reduce.axes != 0xc ||
-	    x->dims[2] < 1 || x->dims[3] < 1 || x->dims[2] > 65535 || x->dims[3] > 65535)
+	if (node->op != VTAC_REDUCE || node->attr.reduce.op != VTACPU_REDUCE_MEAN ||
+	    x->rank != 4 || node->attr.reduce.axes != 0xc || x->dims[2] < 1 || x->dims[3] < 1 ||
+	    x->dims[2] > 65535 || x->dims[3] > 65535)
 		return 0;
 	pool = vtac_node_new(g, VTAC_AVG_POOL, node->name, 1, 1);
 	t = pool ? vtac_tensor_shaped(g, node->out[0]->name, VTAC_F32, 4,

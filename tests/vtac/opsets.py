@@ -29,11 +29,12 @@ def newer(node, graph, opset):
     names = [a.name for a in node.attribute]
     if node.op_type == "Split" and len(node.input) == 1:
         node.attribute.append(helper.make_attribute("num_outputs", len(node.output)))
-    if node.op_type in ("ReduceMean", "ReduceProd") and "axes" in names:
+    if node.op_type.startswith("Reduce") and "axes" in names:
         axes = node.attribute.pop(names.index("axes"))
+        name = f"axes of {node.output[0]}"
         graph.initializer.append(helper.make_tensor(
-            "axes", onnx.TensorProto.INT64, [len(axes.ints)], axes.ints))
-        node.input.append("axes")
+            name, onnx.TensorProto.INT64, [len(axes.ints)], axes.ints))
+        node.input.append(name)
 
 
 def form(node, opset):

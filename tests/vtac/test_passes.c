@@ -197,6 +197,14 @@ static void permute(struct net *net, struct net *dice)
 }
 
 /* The card and the CPU by turns: additions and pools between, of several sizes. */
+static struct vtac_node *sigmoid(struct net *net, const char *name, struct vtac_tensor *x)
+{
+	struct vtac_node *node = net_node(net, VTAC_UNARY, name, x, NULL, NULL);
+
+	node->attr.unary.kind = VTACPU_ACT_SIGMOID;
+	return node;
+}
+
 static void mixed(struct net *net)
 {
 	struct vtac_options opt = { 0 };
@@ -206,13 +214,13 @@ static void mixed(struct net *net)
 	net_begin(net, 11);
 	x = net_input(net, 32, 28, 28);
 	a = block(net, x, 0, 32, true, false, false);
-	node = net_node(net, VTAC_SIGMOID, "sigmoid", a, NULL, NULL);
+	node = sigmoid(net, "sigmoid", a);
 	b = net_node(net, VTAC_MUL, "mul", a, node->out[0], NULL)->out[0];
 	a = block(net, b, 1, 32, false, true, false);
 	node = net_node(net, VTAC_ADD, "sum", a, b, NULL);
-	node = net_node(net, VTAC_SIGMOID, "sigmoid2", node->out[0], NULL, NULL);
+	node = sigmoid(net, "sigmoid2", node->out[0]);
 	b = net_conv(net, node->out[0], "tiny", 32, 1, 1);
-	node = net_node(net, VTAC_SIGMOID, "sigmoid3", b, NULL, NULL);
+	node = sigmoid(net, "sigmoid3", b);
 	node = net_node(net, VTAC_ADD, "alone", node->out[0], node->out[0], NULL);
 	net_output(net, node->out[0]);
 	net_pass(net, vtac_pass_shape, &opt);

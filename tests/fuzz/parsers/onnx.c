@@ -36,7 +36,7 @@ static int work(struct vtac_graph *g, uint64_t *sum)
 
 	*sum = 0;
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		if (vtac_is_eval(g->nodes[i])) {
+		if (vtac_is_shape_op(g->nodes[i]->op)) {
 			*sum += (uint64_t)vtac_elements(g->nodes[i]->out[0]);
 			continue;
 		}

@@ -409,7 +409,12 @@ static int add_squeeze(struct maker *m)
 static int add_unary(struct maker *m)
 {
 	static const enum vtac_op ops[] = { VTAC_HARD_SWISH, VTAC_HARD_SIGMOID, VTAC_LEAKY_RELU,
-					    VTAC_SIGMOID, VTAC_IDENTITY };
+					    VTAC_UNARY, VTAC_IDENTITY };
+	static const enum vtacpu_act_kind kinds[] = {
+		VTACPU_ACT_SIGMOID, VTACPU_ACT_TANH, VTACPU_ACT_ABS, VTACPU_ACT_ERF, VTACPU_ACT_SIN,
+		VTACPU_ACT_SOFTPLUS, VTACPU_ACT_ELU, VTACPU_ACT_MISH, VTACPU_ACT_GELU,
+		VTACPU_ACT_GELU_TANH,
+	};
 	struct vtac_tensor *x = pick(m);
 	struct vtac_node *node = vtac_node_new(m->g, ops[rnd(m, 5)], NULL, 1, 1);
 
@@ -417,6 +422,8 @@ static int add_unary(struct maker *m)
 		return -1;
 	node->attr.unary.alpha = 0.2f;
 	node->attr.unary.beta = node->op == VTAC_HARD_SIGMOID ? 0.5f : 0;
+	if (node->op == VTAC_UNARY)
+		node->attr.unary.kind = kinds[rnd(m, 10)];
 	return vtac_node_set_in(m->g, node, 0, x) ||
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
 }

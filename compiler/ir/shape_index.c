@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Shapes of nodes whose inputs choose or order values, and of those that normalise. */
+#include <math.h>
+#include <string.h>
+
+#include "shape_impl.h"
+
+/* Constant indices are checked; of others, the kernels say what is done out of range. */
+static int check_indices(struct vtac_graph *g, const struct vtac_node *node, int64_t size)
+{
+	const struct vtac_tensor *at = node->in[1];
+
+	if (at->dtype != VTAC_I64 && at->dtype != VTAC_I32)
+		return vtac_fail(g, node, "Its indices are not integers.");
+	for (int64_t i = 0; at->data && i < vtac_elements(at); i++) {
+		int64_t index = at->dtype == VTAC_I64 ? ((const int64_t *)at->data)[i] :
+			((const int32_t *)at->data)[i];
+
+		if (index < -size || index >= size)
+			return vtac_fail(g, node, "Its index %lld is out of range.",
+					 (long long)index);
+	}
+	return 0;
+}
+
+int shape_gather(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *at = node->in[1];
+	int64_t dims[2 * VTAC_RANK_MAX];
+	int axis, rank = 0;
+
+	if (shape_axis(g, node, node->attr.axis.axis, x->rank, &axis))
+		return -1;
+	if (check_indices(g, node, x->dims[axis]))
+		return -1;
+	if (x->rank + at->rank - 1 > VTAC_RANK_MAX)
+		return vtac_fail(g, node, "It has more than %d dimensions.", VTAC_RANK_MAX);
+	node->attr.axis.axis = axis;
+	for (int i = 0; i < axis; i++)
+		dims[rank++] = x->dims[i];
+	for (int i = 0; i < at->rank; i++)
+		dims[rank++] = at->dims[i];
+	for (int i = axis + 1; i < x->rank; i++)
+		dims[rank++] = x->dims[i];
+	return shape_out(g, node, rank, dims);
+}
+
+/* Do all dimensions of @index but @axis fit those of @x? */
+static int check_elements(struct vtac_graph *g, const struct vtac_node *node, int axis)
+{
+	const struct vtac_tensor *x = node->in[0], *at = node->in[1];
+
+	if (x->rank != at->rank)
+		return vtac_fail(g, node, "Its indices have %d dimensions, its input %d.", at->rank,
+				 x->rank);
+	for (int i = 0; i < x->rank; i++)
+		if (i != axis && at->dims[i] > x->dims[i])
+			return vtac_fail(g, node, "Its indices are beyond dimension %d.", i);
+	return check_indices(g, node, x->dims[axis]);
+}
+
+int shape_gather_elements(struct vtac_graph *g, struct vtac_node *node)
+{
+	int axis;
+
+	if (shape_axis(g, node, node->attr.axis.axis, node->in[0]->rank, &axis) ||
+	    check_elements(g, node, axis))
+		return -1;
+	node->attr.axis.axis = axis;
+	return shape_out(g, node, node->in[1]->rank, node->in[1]->dims);
+}
+
+/* Values that are scattered are as many as there are places for them. */
+static int check_updates(struct vtac_graph *g, const struct vtac_node *node, int rank,
+			 const int64_t *dims)
+{
+	const struct vtac_tensor *u = node->in[2];
+
+	if (u->dtype != node->in[0]->dtype || u->rank != rank ||
+	    memcmp(u->dims, dims, (size_t)rank * sizeof(dims[0])))
+		return vtac_fail(g, node, "Its updates %.120s have another type or shape.",
+				 u->name);
+	return 0;
+}
+
+int shape_scatter_elements(struct vtac_graph *g, struct vtac_node *node)
+{
+	int axis;
+
+	if (shape_axis(g, node, node->attr.scatter.axis, node->in[0]->rank, &axis) ||
+	    check_elements(g, node, axis) ||
+	    check_updates(g, node, node->in[1]->rank, node->in[1]->dims))
+		return -1;
+	node->attr.scatter.axis = axis;
+	return shape_out(g, node, node->in[0]->rank, node->in[0]->dims);
+}
+
+/* The shape of what @node's indices name after @batch common dimensions: its rank, or -1. */
+static int slices_shape(struct vtac_graph *g, const struct vtac_node *node, int batch,
+			int64_t dims[2 * VTAC_RANK_MAX])
+{
+	const struct vtac_tensor *x = node->in[0], *at = node->in[1];
+	int64_t depth = at->rank ? at->dims[at->rank - 1] : 0;
+	int rank = 0;
+
+	if ((at->dtype != VTAC_I64 && at->dtype != VTAC_I32) || batch < 0 || batch >= at->rank ||
+	    depth < 1 || depth + batch > x->rank)
+		return vtac_fail(g, node, "Its indices do not fit its input.");
+	for (int i = 0; i < batch; i++)
+		if (x->dims[i] != at->dims[i])
+			return vtac_fail(g, node, "Its batches differ in dimension %d.", i);
+	for (int i = 0; i + 1 < at->rank; i++)
+		dims[rank++] = at->dims[i];
+	for (int i = batch + (int)depth; i < x->rank; i++)
+		dims[rank++] = x->dims[i];
+	if (rank > VTAC_RANK_MAX)
+		return vtac_fail(g, node, "It has more than %d dimensions.", VTAC_RANK_MAX);
+	return rank;
+}
+
+int shape_gather_nd(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t dims[2 * VTAC_RANK_MAX];
+	int rank = slices_shape(g, node, node->attr.gather_nd.batch, dims);
+
+	return rank < 0 ? -1 : shape_out(g, node, rank, dims);
+}
+
+int shape_scatter_nd(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t dims[2 * VTAC_RANK_MAX];
+	int rank = slices_shape(g, node, 0, dims);
+
+	if (rank < 0 || check_updates(g, node, rank, dims))
+		return -1;
+	return shape_out(g, node, node->in[0]->rank, node->in[0]->dims);
+}
+
+/* ---- along an axis ---- */
+
+int shape_arg(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t dims[VTAC_RANK_MAX];
+	int axis, rank = 0;
+
+	if (shape_axis(g, node, node->attr.arg.axis, x->rank, &axis))
+		return -1;
+	node->attr.arg.axis = axis;
+	for (int i = 0; i < x->rank; i++)
+		if (i != axis || node->attr.arg.keep)
+			dims[rank++] = i == axis ? 1 : x->dims[i];
+	if (shape_out(g, node, rank, dims))
+		return -1;
+	node->out[0]->dtype = VTAC_I64;
+	return 0;
+}
+
+int shape_top(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t dims[VTAC_RANK_MAX], k;
+	int axis;
+
+	if (node->n_in < 2)
+		return 0;	/* done before */
+	if (shape_axis(g, node, node->attr.top.axis, x->rank, &axis))
+		return -1;
+	if (shape_ints(g, node, 1, &k, 1) != 1)
+		return vtac_fail(g, node, "Its number of values is not one constant.");
+	if (k < 0 || k > x->dims[axis])
+		return vtac_fail(g, node, "It takes %lld of %lld values.", (long long)k,
+				 (long long)x->dims[axis]);
+	node->attr.top.axis = axis;
+	memcpy(dims, x->dims, sizeof(dims));
+	dims[axis] = k;
+	if (vtac_node_resize_in(g, node, 1) || shape_out(g, node, x->rank, dims))
+		return -1;
+	node->out[0]->dtype = VTAC_I64;
+	return 0;
+}
+
+int shape_cum_sum(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t value;
+	int axis;
+
+	if (node->n_in < 2)
+		return 0;	/* done before */
+	if (shape_ints(g, node, 1, &value, 1) != 1)
+		return vtac_fail(g, node, "Its axis is not one constant.");
+	if (value < -VTAC_RANK_MAX || value > VTAC_RANK_MAX ||
+	    shape_axis(g, node, (int)value, node->in[0]->rank, &axis))
+		return vtac_fail(g, node, "Its axis is out of range.");
+	node->attr.cum_sum.axis = axis;
+	if (vtac_node_resize_in(g, node, 1))
+		return -1;
+	return shape_out(g, node, node->in[0]->rank, node->in[0]->dims);
+}
+
+static int check_norm(struct vtac_graph *g, const struct vtac_node *node, int64_t values)
+{
+	for (unsigned int i = 1; i < node->n_in; i++)
+		if (node->in[i] && vtac_elements(node->in[i]) != values &&
+		    vtac_elements(node->in[i]) != node->attr.norm.groups)
+			return vtac_fail(g, node, "Its input %.120s has %lld values for %lld.",
+					 node->in[i]->name, (long long)vtac_elements(node->in[i]),
+					 (long long)values);
+	if (node->n_in > 2 && node->in[1] && node->in[2] &&
+	    vtac_elements(node->in[1]) != vtac_elements(node->in[2]))
+		return vtac_fail(g, node, "Its scale and bias differ in size.");
+	return 0;
+}
+
+int shape_norm(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t values = 1;
+	int axis;
+
+	if (node->attr.norm.by_channel) {
+		if (x->rank < 2 || node->attr.norm.groups < 0)
+			return vtac_fail(g, node, "Its input has %d dimensions.", x->rank);
+		if (!node->attr.norm.groups)
+			node->attr.norm.groups = x->dims[1];
+		values = x->dims[1];
+		if (!node->attr.norm.groups || values % node->attr.norm.groups)
+			return vtac_fail(g, node, "Its %lld channels are no %lld groups.",
+					 (long long)values, (long long)node->attr.norm.groups);
+	} else {
+		if (shape_axis(g, node, node->attr.norm.axis, x->rank, &axis))
+			return -1;
+		node->attr.norm.axis = axis;
+		for (int i = axis; i < x->rank; i++)
+			values *= x->dims[i];
+	}
+	return check_norm(g, node, values) ? -1 : shape_out(g, node, x->rank, x->dims);
+}
+
+/* ---- others ---- */
+
+int shape_tile(struct vtac_graph *g, struct vtac_node *node)
+{
+	int64_t dims[VTAC_RANK_MAX];
+	const struct vtac_tensor *x = node->in[0];
+
+	if (node->n_in < 2)
+		return 0;	/* done before */
+	if (shape_ints(g, node, 1, dims, VTAC_RANK_MAX) != x->rank)
+		return vtac_fail(g, node, "Its repeats are not one constant for each dimension.");
+	for (int i = 0; i < x->rank; i++) {
+		if (dims[i] < 0 || dims[i] > INT32_MAX)
+			return vtac_fail(g, node, "It repeats %lld times.", (long long)dims[i]);
+		dims[i] *= x->dims[i];
+	}
+	if (vtac_node_resize_in(g, node, 1))
+		return -1;
+	return shape_out(g, node, x->rank, dims);
+}
+
+static double number_of(const struct vtac_tensor *t)
+{
+	return t->dtype == VTAC_F32 ? (double)*(const float *)t->data :
+	       t->dtype == VTAC_I32 ? (double)*(const int32_t *)t->data :
+	       (double)*(const int64_t *)t->data;
+}
+
+int shape_range(struct vtac_graph *g, struct vtac_node *node)
+{
+	double v[3], n;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct vtac_tensor *t = node->in[i];
+
+		if (!t->data || vtac_elements(t) != 1 || t->dtype != node->in[0]->dtype ||
+		    (t->dtype != VTAC_F32 && t->dtype != VTAC_I32 && t->dtype != VTAC_I64))
+			return vtac_fail(g, node, "Its input %.120s is not one constant number.",
+					 t->name);
+		v[i] = number_of(t);
+	}
+	n = v[2] != 0 ? ceil((v[1] - v[0]) / v[2]) : -1;
+	if (!(n <= 1e9) || v[2] == 0)
+		return vtac_fail(g, node, "Its limit is out of reach.");
+	node->out[0]->dtype = node->in[0]->dtype;
+	return vtac_set_shape(g, node, node->out[0], 1,
+			      (const int64_t[]){ n > 0 ? (int64_t)n : 0 });
+}
+
+/* Becomes a choice between x and 0 by a constant mask. */
+int shape_trilu(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *x = node->in[0], *mask, *zero;
+	int64_t k = 0, rows, cols;
+	uint64_t none = 0;
+	uint8_t *values;
+
+	if (x->rank < 2 || shape_ints(g, node, 1, &k, 1) == -2)
+		return vtac_fail(g, node, "Its input is no matrix, or its diagonal not constant.");
+	rows = x->dims[x->rank - 2];
+	cols = x->dims[x->rank - 1];
+	values = vtac_alloc(g, (uint64_t)rows * (uint64_t)cols, 1);
+	mask = values ? vtac_tensor_const(g, "mask", VTAC_BOOL, 2, x->dims + x->rank - 2, values,
+					  false) : NULL;
+	zero = mask ? vtac_tensor_const(g, "zero", x->dtype, 0, NULL, &none, true) : NULL;
+	if (!zero)
+		return -1;
+	for (int64_t i = 0; i < rows; i++)
+		for (int64_t j = 0; j < cols; j++)
+			values[i * cols + j] = node->attr.trilu.upper ? j - i >= k : j - i <= k;
+	node->op = VTAC_WHERE;
+	if (vtac_node_resize_in(g, node, 3) || vtac_node_set_in(g, node, 0, mask) ||
+	    vtac_node_set_in(g, node, 1, x) || vtac_node_set_in(g, node, 2, zero))
+		return -1;
+	node->out[0]->dtype = x->dtype;
+	return vtac_set_shape(g, node, node->out[0], x->rank, x->dims);
+}
