@@ -109,7 +109,7 @@ void vtadev_buf_free(struct vtadev_buf *buf)
 	ptr = atomic_load_explicit(&buf->ptr, memory_order_acquire);
 	if (ptr && buf->map_size)
 		munmap((void *)ptr, buf->map_size);
-	/* Fails only if the card was reset; then the kernel frees on close. */
+	/* Fails if the card was reset; then the kernel frees on close. In a child it fails, too. */
 	req = (struct vta_buf_free){ .handle = buf->handle };
 	dev_ioctl(buf->dev, VTA_IOCTL_BUF_FREE, &req);
 	if (buf->imported)
@@ -141,6 +141,8 @@ int vtadev_buf_map(struct vtadev_buf *buf, void **out)
 	int prot = buf->cpu_readonly ? PROT_READ : PROT_READ | PROT_WRITE;
 	void *ptr;
 
+	if (dev_is_parents(buf->dev))
+		return -ECHILD;
 	if (is_unseen(buf))
 		return -EOPNOTSUPP;
 	if (!there) {
@@ -185,6 +187,8 @@ int vtadev_buf_write(struct vtadev_buf *buf, size_t offset, const void *src,
 		return -EACCES;
 	if (!len)
 		return 0;
+	if (dev_is_parents(buf->dev))
+		return -ECHILD;
 	if (is_unseen(buf))
 		return local_transfer(buf->dev->local, buf->addr + (uint32_t)offset, (void *)src,
 				      len, true);
@@ -207,6 +211,8 @@ int vtadev_buf_read(struct vtadev_buf *buf, size_t offset, void *dst, size_t len
 		return -ERANGE;
 	if (!len)
 		return 0;
+	if (dev_is_parents(buf->dev))
+		return -ECHILD;
 	if (is_unseen(buf))
 		return local_transfer(buf->dev->local, buf->addr + (uint32_t)offset, dst, len,
 				      false);

@@ -80,6 +80,8 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 {
 	struct vtadev_counters values;
 
+	if (dev_is_parents(dev))
+		return -ECHILD;
 	if (dev->local) {
 		local_counters(dev->local, out);
 		return 0;

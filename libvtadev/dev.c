@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,24 @@ const char *vtadev_version(void)
 	return VTADEV_VERSION;
 }
 
+unsigned int dev_forks;
+
+static void count_fork(void)
+{
+	dev_forks++;
+}
+
+static __attribute__((constructor)) void follow_forks(void)
+{
+	pthread_atfork(NULL, NULL, count_fork);
+}
+
 int dev_ioctl(const struct vtadev *dev, unsigned long request, void *arg)
 {
 	int ret;
 
+	if (dev_is_parents(dev))
+		return -ECHILD;
 	if (dev->local)
 		return local_request(dev->local, request, arg);
 	do {
@@ -44,7 +59,7 @@ void *dev_map(const struct vtadev *dev, size_t size, int prot, uint64_t offset)
 
 void dev_unmap(const struct vtadev *dev, const volatile void *ptr, size_t size)
 {
-	if (ptr && !dev->local)
+	if (ptr && !dev->local && !dev_is_parents(dev))
 		munmap((void *)ptr, size);
 }
 
@@ -86,6 +101,7 @@ static struct vtadev *new_dev(void)
 	if (!dev)
 		return NULL;
 	atomic_init(&dev->refs, 1);
+	dev->forks = dev_forks;
 	dev->opened = clock_mark();
 	dev->sysfs = -1;
 	dev->fd = -1;

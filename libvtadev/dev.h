@@ -24,6 +24,7 @@ struct vtadev {
 	int sysfs;		/* the card's directory there, or -1 */
 	uint32_t abi;		/* version of the driver's interface */
 	atomic_uint refs;
+	unsigned int forks;	/* dev_forks, when it was opened */
 	struct clock_mark opened;
 	struct vtadev_info info;
 };
@@ -31,17 +32,31 @@ struct vtadev {
 /* vtadev_open(); after some errors @why is a sentence, otherwise unchanged. */
 int dev_open(const char *which, struct vtadev **dev, char *why, size_t size);
 
+/* Number of forks between the program's start and this process. */
+extern unsigned int dev_forks;
+
+/*
+ * Returns true in a child of the process that opened the card. The child has none of its threads,
+ * perhaps locks that they held, and no doorbells: whatever waits, locks or frees returns -ECHILD,
+ * or does nothing.
+ */
+static inline bool dev_is_parents(const struct vtadev *dev)
+{
+	return dev->forks != dev_forks;
+}
+
 struct vtadev *dev_get(struct vtadev *dev);
 void dev_put(struct vtadev *dev);
 
 /* As mmap() of the card's file does; NULL, and errno, if it fails. */
 void *dev_map(const struct vtadev *dev, size_t size, int prot, uint64_t offset);
+/* In a child, which may have something else there: do nothing. */
 void dev_unmap(const struct vtadev *dev, const volatile void *ptr, size_t size);
 
 /* The card's counter of doorbells. Errors: as vtadev_counters(). */
 int dev_doorbells(const struct vtadev *dev, uint64_t *count);
 
-/* ioctl() that continues after signals and returns a negative errno. */
+/* ioctl() that continues after signals and returns a negative errno; in a child -ECHILD. */
 int dev_ioctl(const struct vtadev *dev, unsigned long request, void *arg);
 
 /* Return @which, or the value of VTADEV_DEVICE if @which is NULL or empty. */

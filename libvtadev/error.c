@@ -68,6 +68,9 @@ const char *vtadev_strerror(int err)
 		       "release than this library";
 	case EBUSY:
 		return "the queue has not halted: there is nothing to recover from";
+	case ECHILD:
+		return "the card was opened by the parent process, before fork(): open it in this "
+		       "one";
 	case EMFILE:
 	case ENFILE:
 		return "too many files are open";

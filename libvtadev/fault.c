@@ -2,6 +2,7 @@
 /*
  * fault.c - why a queue halted, as a record and as a sentence
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "dev.h"
@@ -40,6 +41,8 @@ int vtadev_recover(struct vtadev_queue *queue)
 	struct vta_queue_recover req = { .queue = queue->handle };
 	int err;
 
+	if (dev_is_parents(queue->dev))
+		return -ECHILD;
 	queue_lock(queue);
 	if (queue->trace)
 		trace_halted(queue->trace);

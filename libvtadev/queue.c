@@ -24,7 +24,7 @@ static void free_queue(struct vtadev_queue *queue)
 {
 	struct vta_queue_destroy req = { .queue = queue->handle };
 
-	/* Fails only if the card was reset; then the kernel frees on close. */
+	/* Fails if the card was reset; then the kernel frees on close. In a child it fails, too. */
 	dev_ioctl(queue->dev, VTA_IOCTL_QUEUE_DESTROY, &req);
 	dev_unmap(queue->dev, queue->doorbell, queue->page);
 	dev_unmap(queue->dev, queue->status, queue->page);
@@ -190,6 +190,8 @@ static int try_submit(struct vtadev_queue *queue, const struct vta_desc *descs,
 
 	if (!n || n > queue->entries)
 		return -EINVAL;
+	if (__builtin_expect(dev_is_parents(queue->dev), 0))
+		return -ECHILD;
 	queue_lock(queue);
 	err = put_descs(queue, descs, n, seq);
 	queue_unlock(queue);
@@ -245,6 +247,8 @@ int vtadev_wait_room(struct vtadev_queue *queue, unsigned int n, int64_t timeout
 
 void vtadev_kick(struct vtadev_queue *queue)
 {
+	if (dev_is_parents(queue->dev))
+		return;
 	/* A number that another thread has just exceeded would not be the same. */
 	queue_lock(queue);
 	ring_doorbell(queue, vtadev_submitted(queue));

@@ -92,8 +92,8 @@ struct status {
 
 /*
  * Read the status page. If the state is not ACTIVE, seq is final. Memory that the card wrote for
- * descriptors up to seq can be read after this. Returns 0, or -EPROTO if the records are
- * inconsistent.
+ * descriptors up to seq can be read after this. Returns 0, -EPROTO if the records are
+ * inconsistent, or -ECHILD.
  */
 int status_read(struct vtadev_queue *queue, struct status *now);
 

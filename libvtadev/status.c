@@ -22,6 +22,8 @@ int status_read(struct vtadev_queue *queue, struct status *now)
 	uint64_t seen, seq, submitted;
 	uint32_t state;
 
+	if (__builtin_expect(dev_is_parents(queue->dev), 0))
+		return -ECHILD;
 	seen = atomic_load_explicit(&queue->seen, memory_order_acquire);
 	state = le32toh(__atomic_load_n(&status->state, __ATOMIC_ACQUIRE));
 	seq = le64toh(__atomic_load_n(&status->seq, __ATOMIC_ACQUIRE));

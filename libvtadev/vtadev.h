@@ -54,6 +54,7 @@
  *	-EOPNOTSUPP	this host or card does not support the request
  *	-ENODEV		the card was reset or is gone: vtadev_lost() returns which and
  *			why; free everything, close, and open again
+ *	-ECHILD		the card was opened before fork(), by the parent process
  *	-ENOTTY		the file is not a VTA card
  *	-ELIBACC	the device's plugin is not installed: vtadev_open_text() names
  *			its package
@@ -68,11 +69,13 @@
  * the queue, query it, and read its fault. A program with several submitting threads gives each
  * thread its own queue, which needs no lock, or creates one queue with VTADEV_QUEUE_SHARED.
  *
- * FORK. A child process cannot use its parent's handles: it must open the card itself. The child
- * must not free the parent's buffers or destroy its queues, as the parent would lose them. It may
- * call vtadev_close(), which does not affect the parent. Memory that the parent pinned stays
- * the parent's. The card keeps the parent's memory, queues and context until the child, too, has
- * ended or called execve(2).
+ * FORK. A child process cannot use its parent's handles: it must open the card itself. In the
+ * child, functions that free or close a handle of the parent's free the child's copy alone; those
+ * that return no error do nothing, or return what they know; all others return -ECHILD. Nothing of
+ * this affects the parent. Memory that the parent pinned stays the parent's. The card keeps the
+ * parent's memory, queues and context until the child, too, has ended or called execve(2). Children
+ * are known by pthread_atfork(3): those of _Fork(3), clone(2) and vfork(2) must not call this
+ * library.
  *
  * BLOCKING. vtadev_wait() and its variants, vtadev_sync(), vtadev_submit_wait(), vtadev_upload()
  * and vtadev_download() sleep until the card has completed the work; so does submitting to a

@@ -413,12 +413,20 @@ const struct vtaimage_tensor *vtaprog_tensor(const struct vtaprog *prog, uint32_
 	return i < prog->count ? &prog->tensors[i] : NULL;
 }
 
+/* -ECHILD in a child, whose steps on the CPU would write to its parent's memory. */
+static int check_owner(const struct vtaprog *prog)
+{
+	void *map;
+
+	return prog->host ? vtadev_buf_map(prog->host, &map) : 0;
+}
+
 int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr)
 {
 	if (i >= prog->count || prog->tensors[i].role == VTAIMAGE_INTERNAL)
 		return -ENOENT;
 	*ptr = prog->map + prog->tensors[i].offset;
-	return 0;
+	return check_owner(prog);
 }
 
 size_t vtaprog_bytes(const struct vtaimage_tensor *t)
@@ -498,6 +506,9 @@ int vtaprog_begin(struct vtaprog *prog)
 
 	if (prog->running)
 		return -EBUSY;
+	err = check_owner(prog);
+	if (err)
+		return err;
 	prog->part = 0;
 	err = next_part(prog);
 	prog->running = !err;

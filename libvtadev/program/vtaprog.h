@@ -89,7 +89,7 @@ const struct vtaimage_tensor *vtaprog_tensor(const struct vtaprog *prog, uint32_
  * @i: number of the tensor
  * @ptr: out: its bytes, packed or plain as in vtaimage_tensor.layout
  *
- * Errors: -ENOENT (no such tensor, or an internal one).
+ * Errors: -ENOENT (no such tensor, or an internal one), -ECHILD.
  */
 int vtaprog_map(struct vtaprog *prog, uint32_t i, void **ptr);
 

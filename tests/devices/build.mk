@@ -5,8 +5,8 @@
 
 DEVICES_TEST_DIR := build/tests/devices
 
-# Tests of others that run on it, too: what needs the kernel says SKIP.
-DEVICES_ON_SOFT := $(addprefix build/tests/selftests/,vta_lib vta_pipeline) \
+# Tests that run on it, too, most of them others': what needs the kernel says SKIP.
+DEVICES_ON_SOFT := $(DEVICES_TEST_DIR)/forks $(addprefix build/tests/selftests/,vta_lib vta_pipeline) \
 	$(addprefix build/tests/runtime/,contract kept trouble) \
 	build/examples/deviceapi/deviceapi_test
 
@@ -54,11 +54,15 @@ $(filter build/tsan/tests/devices/%,$(CHECK_PROGRAMS)): $(patsubst %,\
 devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS=$(1) \
 	$(DEVICES_TEST_DIR)/test_streams opencl:0.0
 
+# On any device, and on the card by tests/runtime/guest.sh.
+$(call program,$(DEVICES_TEST_DIR)/forks,tests/devices/forks.c tests/devices/pool_image.c,\
+	$$(DEVICES_TEST_CFLAGS),$(PROG_A) $(LIB_A),-lcmocka $$(LIB_LIBS))
+
 # Says why a device does not open.
 $(call program,$(DEVICES_TEST_DIR)/why,tests/devices/why.c,\
 	$$(DEVICES_TEST_CFLAGS),$(LIB_A),$$(LIB_LIBS))
 
-CHECK_PROGRAMS += $(DEVICES_TEST_DIR)/why
+CHECK_PROGRAMS += $(addprefix $(DEVICES_TEST_DIR)/,why forks)
 CHECKS += \
 	"devices-examples=tests/devices/examples.sh" \
 	$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)" \
