@@ -18,6 +18,7 @@ export PYTHONPATH=$PWD/build/python LD_LIBRARY_PATH=$PWD/build/lib PYTHONDONTWRI
 mkdir "$dir/plugins"
 cc -shared -fPIC -Iuapi -Ilibvtadev -o "$dir/plugins/libvtadev-frail.so" tests/devices/frail.c
 cp build/lib/libvtadev-soft.so "$dir/plugins"
+[ ! -e build/lib/libvtadev-opencl.so ] || cp build/lib/libvtadev-opencl.so "$dir/plugins"
 export VTADEV_PLUGINS=$dir/plugins VTADEV_DEVICE=soft
 
 # shellcheck source=tests/tap.sh
@@ -48,6 +49,12 @@ status=0
 "$python" tests/python/tap.py > "$dir/tap" || status=1
 sed 's/^/    /' "$dir/tap"
 result "the package's tests" $status
+if VTADEV_DEVICE=opencl "$python" -c 'import vtadev; vtadev.open()' 2> /dev/null; then
+	check "children of programs on OpenCL" env VTADEV_DEVICE=opencl "$python" tests/python/tap.py \
+		test_vtadev.Fork
+else
+	skip "children of programs on OpenCL" "there is no device opencl"
+fi
 build/examples/digits/digits-compile -b 1 "$dir/digits.vtap"
 build/tests/ops/digits_raw examples/digits/testset.bin 1 "$dir/digit.raw" "$dir/scores"
 check "the example names a digit" example_names_digit
