@@ -41,4 +41,5 @@ install-python: $(PYTHON_BUILT)
 	install -d $(DESTDIR)$(PYTHON_DIR)/vtadev
 	install -m 644 $(PYTHON_BUILT) $(DESTDIR)$(PYTHON_DIR)/vtadev
 
-CHECKS += "python=tests/python/run.sh"
+CHECKS += "python=tests/python/run.sh" \
+	$(if $(PYTHON_HAVE),"@python-card=tests/in-vm tests/python/guest.sh $(VM_MODULE)")

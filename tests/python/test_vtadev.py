@@ -1208,51 +1208,6 @@ class Asyncio(WithCard):
         self.assertEqual(asyncio.run(main()), b"abcd")
 
 
-# Children that end as programs do, with all that their parent has: the parent goes on.
-FORKS = """
-import os, sys, images, vtadev
-
-ECHO = images.echo([("x", "b", (4,))])
-card = vtadev.open()
-program = card.program(ECHO)
-pool = vtadev.Pool(ECHO, [os.environ["VTADEV_DEVICE"]])
-
-def refused(function):
-    try:
-        function()
-    except RuntimeError as error:
-        return "fork" in str(error)
-
-def drop():
-    global card, program, pool
-    del card, program, pool
-    return True
-
-def close():
-    pool.close()
-    program.close()
-    card.close()
-    return True
-
-def run():
-    return all(map(refused, (lambda: program(b"abcd"), lambda: pool(b"abcd"),
-                             lambda: program.submit(b"abcd"), lambda: pool.submit(b"abcd"),
-                             lambda: card.program(ECHO), card.mem_free, pool.stats)))
-
-for function in (lambda: True, drop, close, run):
-    for runner in (program, pool):
-        assert bytes(runner.submit(b"abcd").result()) == b"abcd"
-    futures = [program.submit(b"abcd"), pool.submit(b"abcd")]
-    pid = os.fork()
-    if not pid:
-        sys.exit(0 if function() else 1)        # unlike os._exit(), with finalizers
-    assert os.waitpid(pid, 0)[1] == 0
-    for future in futures:
-        assert bytes(future.result()) == b"abcd"
-print("the parent goes on")
-"""
-
-
 class Fork(WithCard):
     def child(self, function):
         """The exit status of a child that calls function: 0 if that returned true."""
@@ -1317,11 +1272,10 @@ class Fork(WithCard):
         self.assertEqual(bytes(program.submit(b"abcd").result()), b"abcd")
 
     def test_child_that_exits_leaves_the_parents(self):
-        done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True,
-                              timeout=PATIENCE,
-                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-        self.assertEqual((done.stderr, done.stdout), ("", "the parent goes on\n"))
-        self.assertEqual(done.returncode, 0)
+        done = subprocess.run([sys.executable, pathlib.Path(__file__).with_name("forks.py")],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stderr, done.stdout),
+                         (0, "", "the parent goes on\n"))
 
     @unittest.skipIf(os.environ["VTADEV_DEVICE"].startswith("opencl"),
                      "OpenCL cannot be used in a child")
