@@ -283,7 +283,7 @@ check-tvm:  ## TVM's VTA runtime on libvta_driver, from TVM=DIR
 		echo "check-tvm: $(TVM): no source tree of TVM with VTA in vta and 3rdparty/vta-hw" >&2; \
 		exit 1; \
 	else \
-		$(QUIETLY) test-deps && tools/vm/deps.sh need g++ python3 && \
+		$(QUIETLY) build-deps && tools/vm/deps.sh need g++ python3 && \
 		echo "building everything, and TVM's runtime" && \
 		$(QUIETLY) vm-module $(EMU_ASAN_BIN) $(SOFT_SO) tvm-programs && \
 		tests/run "tvm=tests/tvm/run.sh $(VM_MODULE) $(TVM_DIR)"; \

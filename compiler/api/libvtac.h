@@ -225,7 +225,7 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *option
 		     uint8_t **image, size_t *size);
 
 /**
- * vtac_net_emit_c() - write a program image as C (docs/c-code.md)
+ * vtac_net_emit_c() - write a program image as C (docs/models.md)
  * @image: the image, which may be forged
  * @size: bytes
  * @name: prefix of its functions, as in NAME_run()

@@ -10,7 +10,7 @@ each N.name with its place in the document. Prints TAP: a result for each comman
 is run elsewhere, and one that fails for each block that is not marked, each link to a
 file or heading that is not there, and each `make TARGET` or `FILE: TEST` of the kernel's
 tests in the text that does not exist; with --all, also for each command of the table that no
-document has.
+document has, and each page for users and programmers without code to paste.
 """
 
 import re
@@ -111,6 +111,15 @@ def check_tests(document, text):
                 Tap.result(False, f"{document}: a test {file}: {name}")
 
 
+def check_first_commands():
+    """The pages for users of networks and programmers have code to paste."""
+    table = (ROOT / "docs/README.md").read_text().split("| you administer")[0]
+    for page in sorted(set(re.findall(r"\(([\w-]+\.md)\)", table))):
+        infos = [(info or "").split()[:1] for _, info, _ in blocks(ROOT / "docs" / page)]
+        if ["sh"] not in infos and ["c"] not in infos:
+            Tap.result(False, f"docs/{page}: a first command or program to paste")
+
+
 def text_of(path):
     """The text between the blocks."""
     return re.sub(r"^( *)```.*?^ *```$", "", path.read_text(), flags=re.M | re.S)
@@ -167,6 +176,8 @@ def main():
                     (where / f"{n:03}.name").write_text(name + "\n")
             elif info not in QUIET:
                 Tap.result(False, f"{name}: a block marked '{info}'")
+    if everything:
+        check_first_commands()
     for command in table.keys() - used if everything else ():
         Tap.result(False, f"{ELSEWHERE.name}: no document has '{command}'")
     print(f"1..{Tap.count}")

@@ -556,6 +556,7 @@ test_shell() {
 		[ "$tries" -lt 600 ] || fail "no prompt: $(cat "$dir/screen")"
 		sleep 0.1
 	done
+	# shellcheck disable=SC2016 # the guest's shell
 	{
 		printf 'stty size; tty; [ -e /usr/share/terminfo/l/$TERM ] && echo ncu""rses\n'
 		printf 'modprobe virtio_console && echo modp""robed\n'
