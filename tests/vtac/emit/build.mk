@@ -10,8 +10,8 @@ EMIT_SRCS := $(wildcard compiler/emit/*.c)
 # card.c is linked with these.
 EMIT_LINK := $(call variant,asan,$(OPS_A) $(EMU_LIB)) $(EMU_LIBS)
 
-$(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c $(EMIT_SRCS),\
-	-D_GNU_SOURCE -Icompiler $(PROG_CPPFLAGS) $$(OPS_TEST_CFLAGS),$(OPS_A),-ljson-c,,asan)
+$(call program,$(EMIT_TEST_DIR)/emit,tests/vtac/emit/emit.c libvtadev/output.c $(EMIT_SRCS),\
+	-D_GNU_SOURCE -Icompiler -Ilibvtadev $(PROG_CPPFLAGS) $$(OPS_TEST_CFLAGS),$(OPS_A),-ljson-c,,asan)
 
 # The network of tests/ops/mixed.c as a program for the VM.
 $(EMIT_BIN): $(EMIT_TEST_DIR)/emit $(OPS_TEST_DIR)/mixed_files $(LIB_A) $(PROG_A)
