@@ -6,7 +6,7 @@
 EMU_TEST_DIR := build/tests/emu
 EMU_TESTS := $(patsubst %.c,build/%,$(wildcard tests/emu/test_*.c))
 EMU_TEST_LIB := $(EMU_TEST_DIR)/libhelpers.a
-EMU_TEST_FLAGS = $(EMU_CPPFLAGS) $(CPPFLAGS) $(EMU_CFLAGS) $(CFLAGS)
+EMU_TEST_FLAGS = $(EMU_CPPFLAGS) -Ilibvtadev $(CPPFLAGS) $(EMU_CFLAGS) $(CFLAGS)
 
 $(call objects,$(EMU_TEST_DIR)/obj,tests/emu,$$(EMU_TEST_FLAGS))
 

@@ -358,59 +358,9 @@ void rig_do(struct rig_queue *q, struct vta_desc desc)
 	rig_wait_seq(q, q->submitted);
 }
 
-/* ---- Descriptors ---- */
-
-struct vta_desc rig_nop(void)
-{
-	return (struct vta_desc) { .op_flags = VTA_OP_NOP };
-}
-
-struct vta_desc rig_run(uint32_t addr, uint32_t count)
-{
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_RUN,
-		.run = { .insn_addr = addr, .insn_count = count },
-	};
-}
-
-struct vta_desc rig_copy(uint32_t dst, uint32_t src, uint32_t len)
-{
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_COPY,
-		.copy = { .dst = dst, .src = src, .width = len, .rows = 1 },
-	};
-}
-
-struct vta_desc rig_fill(uint32_t dst, uint32_t pattern, uint32_t len)
-{
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = dst, .pattern = pattern, .width = len, .rows = 1 },
-	};
-}
-
-static struct vta_desc sync_desc(enum vta_op op, uint32_t addr, uint64_t value)
-{
-	return (struct vta_desc) {
-		.op_flags = op,
-		.sync = { .addr = addr, .value = value },
-	};
-}
-
-struct vta_desc rig_signal(uint32_t addr, uint64_t value)
-{
-	return sync_desc(VTA_OP_SIGNAL, addr, value);
-}
-
-struct vta_desc rig_wait(uint32_t addr, uint64_t value)
-{
-	return sync_desc(VTA_OP_WAIT, addr, value);
-}
-
 struct vta_desc rig_stamped(struct vta_desc desc, uint32_t addr)
 {
-	desc.op_flags |= VTA_DESC_STAMP;
-	desc.stamp_addr = addr;
+	vtadev_desc_stamp(&desc, addr);
 	return desc;
 }
 

@@ -21,6 +21,7 @@
 #include "vfu_client.h"
 #include "vta.h"
 #include "vta_regs.h"
+#include "vtadev_desc.h"
 
 /* Guest memory lies above 4 GiB, where addresses need all their bits. */
 #define RIG_RAM		0x180000000ull
@@ -116,13 +117,7 @@ bool rig_completes(struct rig_queue *q);
 void rig_wait_seq(struct rig_queue *q, uint64_t seq);
 uint64_t rig_seq(struct rig_queue *q);
 
-/* Descriptors. */
-struct vta_desc rig_nop(void);
-struct vta_desc rig_run(uint32_t addr, uint32_t count);
-struct vta_desc rig_copy(uint32_t dst, uint32_t src, uint32_t len);
-struct vta_desc rig_fill(uint32_t dst, uint32_t pattern, uint32_t len);
-struct vta_desc rig_signal(uint32_t addr, uint64_t value);
-struct vta_desc rig_wait(uint32_t addr, uint64_t value);
+/* @desc with a stamp at @addr; vtadev_desc.h has the descriptors themselves. */
 struct vta_desc rig_stamped(struct vta_desc desc, uint32_t addr);
 
 /* Waits for the halt of a queue whose next descriptor is at fault; its record. */

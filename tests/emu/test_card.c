@@ -357,7 +357,7 @@ TEST_F(RIG, seq_latches)
 	rig_queue(r, &q, 3, 1, 4);
 	rig_queue_start(&q, 0x4ffffffff);
 	assert_int_equal(rig_get(r, REG_QUEUE_SEQ_LO(3)), 0xffffffff);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_int_equal(rig_get(r, REG_QUEUE_SEQ_HI(3)), 4);
 	assert_int_equal(rig_get(r, REG_QUEUE_SEQ_HI(3)), 5);
 	assert_true(rig_get64(r, REG_QUEUE_SEQ_LO(3)) == 0x500000000);
@@ -373,7 +373,7 @@ TEST_F(RIG, doorbell_accesses)
 	rig_context(r, 0);
 	rig_queue(r, &q, 2, 0, 4);
 	rig_queue_start(&q, 0);
-	rig_put(&q, rig_nop());
+	rig_put(&q, vtadev_desc_nop());
 	rig_clear_counters(r);
 	/* A queue that is not active: it is not lost, and not bad. */
 	rig_doorbell(r, 3, 1);
@@ -424,7 +424,7 @@ TEST_F(RIG, settings_are_kept_while_active)
 	rig_set(r, REG_QUEUE_CTRL(1), 0x300 | REG_QUEUE_CTRL_ENABLE);
 	assert_int_equal(rig_get(r, REG_QUEUE_CTRL(1)), 0x301);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(1)), VTA_QUEUE_ACTIVE);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	rig_queue_stop(&q, false);
 	assert_int_equal(rig_get(r, REG_QUEUE_CTRL(1)), 0);
 	rig_set(r, REG_QUEUE_VECTOR(1), 5);
@@ -458,7 +458,7 @@ TEST_F(RIG, start_is_refused)
 		rig_set(r, bad[i].off, was);
 	}
 	rig_queue_start(&q, 0);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 }
 
 /* ---- The emulator ---- */
@@ -474,10 +474,10 @@ TEST_F(RIG, bar4_is_card_memory)
 	rig_map(r, 0, 0x20000, RIG_MEM_SIZE - 4096, RIG_RW | RIG_CARD);
 	rig_queue_start(&q, 0);
 	memset(page, 0x5a, 4096);
-	rig_do(&q, rig_copy(0x20000, 0x10000, 4096));
+	rig_do(&q, vtadev_desc_copy(0x20000, 0x10000, 4096));
 	assert_memory_equal(r->c.bar4 + RIG_MEM_SIZE - 4096, page, 4096);
 	memset(r->c.bar4 + RIG_MEM_SIZE - 4096, 0xa5, 4096);
-	rig_do(&q, rig_copy(0x10000, 0x20000, 4096));
+	rig_do(&q, vtadev_desc_copy(0x10000, 0x20000, 4096));
 	assert_memory_equal(r->c.bar4 + RIG_MEM_SIZE - 4096, page, 4096);
 	assert_int_equal(page[4095], 0xa5);
 	/* The same memory by messages. */
@@ -496,8 +496,8 @@ TEST_F(RIG, idle_takes_no_cpu)
 	rig_queue(r, &q, 0, 0, 4);
 	rig_map_pages(r, 0, 0x10000, 1);
 	rig_queue_start(&q, 0);
-	rig_do(&q, rig_fill(0x10000, 0, 4096));
-	rig_put(&q, rig_wait(0x10000, 1));
+	rig_do(&q, vtadev_desc_fill(0x10000, 0, 4096));
+	rig_put(&q, vtadev_desc_wait(0x10000, 1));
 	rig_submit(&q);
 	rig_is_idle(r, 1000);
 	/* And waiters for them. */
@@ -516,7 +516,7 @@ TEST_F(RIG, control_socket)
 	rig_context(r, 2);
 	rig_queue(r, &q, 5, 2, 4);
 	rig_queue_start(&q, 10);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	rig_control(r, "counters\n", answer, sizeof(answer));
 	assert_non_null(strstr(answer, "\"ok\":true"));
 	assert_non_null(strstr(answer, "\"descriptors\":1,"));

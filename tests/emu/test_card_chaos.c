@@ -309,6 +309,6 @@ TEST_F(RIG, survives)
 	rig_queue(r, &q, 0, 0, 4);
 	rig_map_pages(r, 0, 0x100000, 1);
 	rig_queue_start(&q, 0);
-	rig_do(&q, rig_fill(0x100000, 1, 4096));
+	rig_do(&q, vtadev_desc_fill(0x100000, 1, 4096));
 	assert_untouched(&c);
 }

@@ -37,7 +37,7 @@ static void bench(struct bench *b, struct rig *r)
 	rig_queue(r, &b->q, 0, 0, 4);
 	rig_queue_start(&b->q, 0);
 	/* The ring's page is in the TLB from now on. */
-	rig_do(&b->q, rig_nop());
+	rig_do(&b->q, vtadev_desc_nop());
 	rig_clear_counters(r);
 }
 
@@ -90,7 +90,7 @@ TEST_F(RIG, nop)
 	struct bench b;
 
 	bench(&b, r);
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
 	       N(DMA_WRITE_BYTES, DONE), N(TLB_HITS, 1), N(DESCRIPTORS, 1));
 }
@@ -101,27 +101,27 @@ TEST_F(RIG, walks_and_hits)
 
 	bench(&b, r);
 	/* A first access reads both levels. */
-	rig_do(&b.q, rig_signal(DATA, 1));
+	rig_do(&b.q, vtadev_desc_signal(DATA, 1));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + 2 * ENTRY),
 	       N(DMA_WRITE_BYTES, 8 + DONE), N(TLB_HITS, 1), N(PAGE_WALKS, 1),
 	       N(DESCRIPTORS, 1));
 	/* The next page needs the second level only. */
-	rig_do(&b.q, rig_signal(DATA + 4096, 1));
+	rig_do(&b.q, vtadev_desc_signal(DATA + 4096, 1));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + ENTRY),
 	       N(DMA_WRITE_BYTES, 8 + DONE), N(TLB_HITS, 1), N(PAGE_WALKS, 1),
 	       N(DESCRIPTORS, 1));
 	/* Both are in the TLB now. */
-	rig_do(&b.q, rig_signal(DATA + 4096, 1));
+	rig_do(&b.q, vtadev_desc_signal(DATA + 4096, 1));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
 	       N(DMA_WRITE_BYTES, 8 + DONE), N(TLB_HITS, 2), N(DESCRIPTORS, 1));
 	/* A block is one entry. */
-	rig_do(&b.q, rig_signal(CARD + 0x12340, 1));
+	rig_do(&b.q, vtadev_desc_signal(CARD + 0x12340, 1));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + ENTRY),
 	       N(DMA_WRITE_BYTES, DONE), N(MEM_WRITE_BYTES, 8), N(TLB_HITS, 1),
 	       N(PAGE_WALKS, 1), N(DESCRIPTORS, 1));
 	/* Dropped, all of it is read again: ring, then word. */
 	rig_set(b.r, REG_TLB_INVALIDATE, 0);
-	rig_do(&b.q, rig_wait(DATA, 1));
+	rig_do(&b.q, vtadev_desc_wait(DATA, 1));
 	EXPECT(&b, N(MMIO_WRITES, 2), N(DOORBELLS, 1),
 	       N(DMA_READ_BYTES, DESC + 4 * ENTRY + 8), N(DMA_WRITE_BYTES, DONE),
 	       N(PAGE_WALKS, 2), N(TLB_INVALIDATIONS, 1), N(DESCRIPTORS, 1));
@@ -132,7 +132,7 @@ TEST_F(RIG, copy)
 	struct bench b;
 
 	bench(&b, r);
-	rig_do(&b.q, rig_fill(DATA, 0, 4 * 4096));
+	rig_do(&b.q, vtadev_desc_fill(DATA, 0, 4 * 4096));
 	/* Four pages, of which the first needs two entries. */
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC + 5 * ENTRY),
 	       N(DMA_WRITE_BYTES, 4 * 4096 + DONE), N(TLB_HITS, 1), N(PAGE_WALKS, 4),
@@ -142,23 +142,20 @@ TEST_F(RIG, copy)
 	 * Three rows, each of two pages at both its ends, where the pages end
 	 * at different bytes. The block takes one walk, then hits.
 	 */
-	rig_do(&b.q, (struct vta_desc) {
-		.op_flags = VTA_OP_COPY,
-		.copy = { CARD + 2000, DATA, 5000, 3, 8192, 4096 },
-	});
+	rig_do(&b.q, vtadev_desc_copy2d(CARD + 2000, 8192, DATA, 4096, 5000, 3));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1),
 	       N(DMA_READ_BYTES, DESC + ENTRY + 15000), N(DMA_WRITE_BYTES, DONE),
 	       N(MEM_WRITE_BYTES, 15000), N(TLB_HITS, 1 + 6 + 5), N(PAGE_WALKS, 1),
 	       N(DESCRIPTORS, 1), N(COPIES, 1), N(COPY_BYTES, 15000),
 	       N(COPY_CYCLES, 16 + 3 * (1 + 313)));
 	/* Within card memory, with a stamp in host memory. */
-	rig_do(&b.q, rig_stamped(rig_copy(CARD, CARD + 8192, 100), DATA));
+	rig_do(&b.q, rig_stamped(vtadev_desc_copy(CARD, CARD + 8192, 100), DATA));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
 	       N(DMA_WRITE_BYTES, 32 + DONE), N(MEM_READ_BYTES, 100), N(MEM_WRITE_BYTES, 100),
 	       N(TLB_HITS, 1 + 2 + 1), N(DESCRIPTORS, 1), N(COPIES, 1), N(COPY_BYTES, 100),
 	       N(COPY_CYCLES, 16 + 1 + 7));
 	/* Nothing to move is still a copy. */
-	rig_do(&b.q, rig_copy(0, 0, 0));
+	rig_do(&b.q, vtadev_desc_copy(0, 0, 0));
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1), N(DMA_READ_BYTES, DESC),
 	       N(DMA_WRITE_BYTES, DONE), N(TLB_HITS, 1), N(DESCRIPTORS, 1), N(COPIES, 1),
 	       N(COPY_CYCLES, 17));
@@ -180,7 +177,7 @@ TEST_F(RIG, run)
 	}));
 	prog_finish(&p, INSN_POP_NEXT);
 	stamp = (void *)(b.data + 4096);
-	rig_do(&b.q, rig_stamped(rig_run(CODE, p.count), DATA + 4096));
+	rig_do(&b.q, rig_stamped(vtadev_desc_run(CODE, p.count, 0), DATA + 4096));
 	/* Walks for stream, data, card and stamp: each is one access. */
 	EXPECT(&b, N(MMIO_WRITES, 1), N(DOORBELLS, 1),
 	       N(DMA_READ_BYTES, DESC + 5 * 16 + 2 * 64 + 6 * ENTRY),
@@ -197,11 +194,11 @@ TEST_F(RIG, arming_and_faults)
 	rig_set(b.r, REG_QUEUE_ARM(0), 0);
 	rig_set(b.r, REG_QUEUE_ARM(0), 2);
 	rig_set(b.r, REG_QUEUE_ARM(1), 0);	/* not active */
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 	EXPECT(&b, N(MMIO_WRITES, 4), N(DOORBELLS, 1), N(ARMS, 2), N(INTERRUPTS, 2),
 	       N(DMA_READ_BYTES, DESC), N(DMA_WRITE_BYTES, DONE), N(TLB_HITS, 1),
 	       N(DESCRIPTORS, 1));
-	rig_put(&b.q, rig_fill(0, 0, 1));
+	rig_put(&b.q, vtadev_desc_fill(0, 0, 1));
 	rig_submit(&b.q);
 	while (*(volatile uint32_t *)&b.q.page->status.state != VTA_QUEUE_HALTED)
 		;
@@ -245,8 +242,8 @@ TEST(printed_at_the_end)
 	assert_int_equal(dup2(out, STDOUT_FILENO), STDOUT_FILENO);
 	close(out);
 	bench(&b, &r);
-	rig_do(&b.q, rig_nop());
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 	rig_stop(&r);
 	len = pread(file, text, sizeof(text) - 1, 0);
 	assert_true(len > 0);

@@ -53,7 +53,7 @@ static void go_on(struct bench *b)
 	rig_queue_start(&b->q, seq);
 	assert_int_equal(b->q.page->fault.reason, 0);
 	assert_int_equal(b->q.page->fault.seq, 0);
-	rig_do(&b->q, rig_nop());
+	rig_do(&b->q, vtadev_desc_nop());
 	assert_int_equal(rig_seq(&b->q), seq + 1);
 	assert_int_equal(rig_counter(b->r, VTA_COUNTER_FAULTS), ++b->restarts);
 }
@@ -73,7 +73,8 @@ static void expect(struct bench *b, struct vta_desc desc, enum vta_fault_reason 
 static void expect_run(struct bench *b, const struct prog *p, uint32_t index,
 		       enum vta_fault_reason reason, enum vta_access access, uint32_t addr)
 {
-	struct vta_fault fault = rig_fails(&b->q, rig_run(CODE, p->count), reason, access, addr);
+	struct vta_fault fault = rig_fails(&b->q, vtadev_desc_run(CODE, p->count, 0), reason,
+					   access, addr);
 
 	assert_int_equal(fault.insn_index, index);
 	assert_memory_equal(fault.insn, &p->at[index], sizeof(fault.insn));
@@ -135,20 +136,15 @@ TEST_F(RIG, copy_size)
 
 	bench(&b, r);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct vta_desc desc = {
-			.op_flags = VTA_OP_FILL,
-			.fill = { .dst = DATA, .width = bad[i].width, .rows = bad[i].rows },
-		};
+		struct vta_desc desc = vtadev_desc_fill2d(DATA, 0, 0, bad[i].width, bad[i].rows);
 
 		expect(&b, desc, VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
 		desc.op_flags = VTA_OP_COPY;
 		expect(&b, desc, VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
 	}
 	/* Just 2^32 is allowed. */
-	expect(&b, (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = NOWHERE, .width = 0x10000, .rows = 0x10000 },
-	}, VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, NOWHERE);
+	expect(&b, vtadev_desc_fill2d(NOWHERE, 0, 0, 0x10000, 0x10000), VTA_FAULT_PAGE,
+	       VTA_ACCESS_COPY_DST, NOWHERE);
 }
 
 TEST_F(RIG, alignment)
@@ -158,20 +154,22 @@ TEST_F(RIG, alignment)
 
 	bench(&b, r);
 	for (uint32_t off = 1; off < 16; off++)
-		expect(&b, rig_run(CODE + off, 0), VTA_FAULT_ALIGN, VTA_ACCESS_INSN, CODE + off);
+		expect(&b, vtadev_desc_run(CODE + off, 0, 0), VTA_FAULT_ALIGN, VTA_ACCESS_INSN,
+		       CODE + off);
 	for (uint32_t off = 1; off < 8; off++) {
-		expect(&b, rig_signal(DATA + off, 1), VTA_FAULT_ALIGN, VTA_ACCESS_SIGNAL,
+		expect(&b, vtadev_desc_signal(DATA + off, 1), VTA_FAULT_ALIGN, VTA_ACCESS_SIGNAL,
 		       DATA + off);
-		expect(&b, rig_wait(DATA + off, 0), VTA_FAULT_ALIGN, VTA_ACCESS_WAIT, DATA + off);
-		expect(&b, rig_stamped(rig_nop(), DATA + off), VTA_FAULT_ALIGN, VTA_ACCESS_STAMP,
+		expect(&b, vtadev_desc_wait(DATA + off, 0), VTA_FAULT_ALIGN, VTA_ACCESS_WAIT,
 		       DATA + off);
+		expect(&b, rig_stamped(vtadev_desc_nop(), DATA + off), VTA_FAULT_ALIGN,
+		       VTA_ACCESS_STAMP, DATA + off);
 	}
 	/* DESC comes before ALIGN. */
-	desc = rig_signal(DATA + 1, 1);
+	desc = vtadev_desc_signal(DATA + 1, 1);
 	desc.sync.reserved = 1;
 	expect(&b, desc, VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
 	/* ALIGN comes before execution. */
-	expect(&b, rig_stamped(rig_signal(NOWHERE, 1), DATA + 4), VTA_FAULT_ALIGN,
+	expect(&b, rig_stamped(vtadev_desc_signal(NOWHERE, 1), DATA + 4), VTA_FAULT_ALIGN,
 	       VTA_ACCESS_STAMP, DATA + 4);
 }
 
@@ -193,14 +191,18 @@ TEST_F(RIG, memory_faults)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		uint32_t addr = places[i].addr;
 
-		expect(&b, rig_copy(addr, DATA, 1), places[i].write, VTA_ACCESS_COPY_DST, addr);
-		expect(&b, rig_fill(addr, 0, 1), places[i].write, VTA_ACCESS_COPY_DST, addr);
-		expect(&b, rig_signal(addr, 1), places[i].write, VTA_ACCESS_SIGNAL, addr);
-		expect(&b, rig_stamped(rig_nop(), addr), places[i].write, VTA_ACCESS_STAMP, addr);
+		expect(&b, vtadev_desc_copy(addr, DATA, 1), places[i].write, VTA_ACCESS_COPY_DST,
+		       addr);
+		expect(&b, vtadev_desc_fill(addr, 0, 1), places[i].write, VTA_ACCESS_COPY_DST,
+		       addr);
+		expect(&b, vtadev_desc_signal(addr, 1), places[i].write, VTA_ACCESS_SIGNAL, addr);
+		expect(&b, rig_stamped(vtadev_desc_nop(), addr), places[i].write, VTA_ACCESS_STAMP,
+		       addr);
 		if (!places[i].read)
 			continue;
-		expect(&b, rig_copy(DATA, addr, 1), places[i].read, VTA_ACCESS_COPY_SRC, addr);
-		expect(&b, rig_wait(addr, 0), places[i].read, VTA_ACCESS_WAIT, addr);
+		expect(&b, vtadev_desc_copy(DATA, addr, 1), places[i].read, VTA_ACCESS_COPY_SRC,
+		       addr);
+		expect(&b, vtadev_desc_wait(addr, 0), places[i].read, VTA_ACCESS_WAIT, addr);
 	}
 }
 
@@ -211,22 +213,22 @@ TEST_F(RIG, first_address)
 
 	bench(&b, r);
 	memset(b.data, 0, 8192);
-	expect(&b, rig_fill(DATA + 4096 + 5, 0x77777777, 8192), VTA_FAULT_PAGE,
+	expect(&b, vtadev_desc_fill(DATA + 4096 + 5, 0x77777777, 8192), VTA_FAULT_PAGE,
 	       VTA_ACCESS_COPY_DST, DATA + 8192);
 	assert_int_equal(b.data[4096 + 4], 0);
 	assert_int_equal(b.data[4096 + 5], 0x77);
 	assert_int_equal(b.data[8191], 0x77);
-	expect(&b, rig_copy(DATA, DATA + 4096 + 5, 4096), VTA_FAULT_PAGE, VTA_ACCESS_COPY_SRC,
-	       DATA + 8192);
+	expect(&b, vtadev_desc_copy(DATA, DATA + 4096 + 5, 4096), VTA_FAULT_PAGE,
+	       VTA_ACCESS_COPY_SRC, DATA + 8192);
 	assert_int_equal(b.data[0], 0x77);
 	assert_int_equal(b.data[4090], 0x77);
 	assert_int_equal(b.data[4091], 0);
 	/* A stamp of which one half can be written. */
-	expect(&b, rig_stamped(rig_nop(), DATA + 8192 - 16), VTA_FAULT_PAGE, VTA_ACCESS_STAMP,
-	       DATA + 8192);
+	expect(&b, rig_stamped(vtadev_desc_nop(), DATA + 8192 - 16), VTA_FAULT_PAGE,
+	       VTA_ACCESS_STAMP, DATA + 8192);
 	/* The effects came before the stamp that could not be written. */
-	expect(&b, rig_stamped(rig_signal(DATA, 42), NOWHERE), VTA_FAULT_PAGE, VTA_ACCESS_STAMP,
-	       NOWHERE);
+	expect(&b, rig_stamped(vtadev_desc_signal(DATA, 42), NOWHERE), VTA_FAULT_PAGE,
+	       VTA_ACCESS_STAMP, NOWHERE);
 	assert_int_equal(b.data[0], 42);
 }
 
@@ -244,7 +246,7 @@ TEST_F(RIG, ring_faults)
 	rig_set(r, REG_QUEUE_CTRL(5), REG_QUEUE_CTRL_ENABLE);
 	*rig_l2(r, 3, RIG_RING(5) + 4096) = 0;
 	rig_invalidate(r, 3);
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	fault = rig_halted(&b.q);
 	assert_int_equal(fault.reason, VTA_FAULT_PAGE);
@@ -272,7 +274,8 @@ TEST_F(RIG, table_faults)
 
 	bench(&b, r);
 	*rig_l1(r, 3, 0x40000000) = GONE_BUS | VTA_PTE_VALID;
-	expect(&b, rig_copy(DATA, 0x40001230, 4), VTA_FAULT_DMA, VTA_ACCESS_COPY_SRC, 0x40001230);
+	expect(&b, vtadev_desc_copy(DATA, 0x40001230, 4), VTA_FAULT_DMA, VTA_ACCESS_COPY_SRC,
+	       0x40001230);
 }
 
 /* ---- Instructions ---- */
@@ -303,7 +306,7 @@ TEST_F(RIG, instruction_accesses)
 				expect_run(&b, &p, 1, places[i].read, loads[k].access,
 					   places[i].addr);
 			else
-				rig_do(&b.q, rig_run(CODE, p.count));
+				rig_do(&b.q, vtadev_desc_run(CODE, p.count, 0));
 		}
 		struct prog p = prog_at(b.code);
 
@@ -323,9 +326,9 @@ TEST_F(RIG, instruction_fetch)
 	p = prog_at((uint8_t *)b.code + 4096 - 32);
 	prog_add_imm(&p, 1, 0);
 	prog_add_imm(&p, 1, 0);
-	rig_do(&b.q, rig_run(CODE + 4096 - 32, 2));
-	fault = rig_fails(&b.q, rig_run(CODE + 4096 - 32, 3), VTA_FAULT_PAGE, VTA_ACCESS_INSN,
-			  CODE + 4096);
+	rig_do(&b.q, vtadev_desc_run(CODE + 4096 - 32, 2, 0));
+	fault = rig_fails(&b.q, vtadev_desc_run(CODE + 4096 - 32, 3, 0), VTA_FAULT_PAGE,
+			  VTA_ACCESS_INSN, CODE + 4096);
 	assert_int_equal(fault.insn_index, 2);
 	assert_int_equal(fault.insn[0] | fault.insn[1] | fault.insn[2] | fault.insn[3], 0);
 	go_on(&b);
@@ -353,7 +356,7 @@ TEST_F(RIG, illegal_instructions)
 
 static void runs_out(struct bench *b, uint64_t limit)
 {
-	struct vta_desc run = rig_run(CODE, 1);
+	struct vta_desc run = vtadev_desc_run(CODE, 1, 0);
 
 	run.run.cycle_limit = limit;
 	assert_int_equal(rig_fails(&b->q, run, VTA_FAULT_CYCLES, VTA_ACCESS_NONE, 0).insn_index,
@@ -378,18 +381,19 @@ TEST_F(RIG, cycle_limits)
 	runs_out(&b, 1000);
 	/* A copy that would take more moves nothing. */
 	b.data[0] = 1;
-	expect(&b, rig_fill(DATA, 0, 16 * (2000 - 17) + 1), VTA_FAULT_CYCLES, VTA_ACCESS_NONE, 0);
+	expect(&b, vtadev_desc_fill(DATA, 0, 16 * (2000 - 17) + 1), VTA_FAULT_CYCLES,
+	       VTA_ACCESS_NONE, 0);
 	assert_int_equal(b.data[0], 1);
-	rig_do(&b.q, rig_fill(DATA, 0, 4096));
+	rig_do(&b.q, vtadev_desc_fill(DATA, 0, 4096));
 	/* Just as much is allowed: then it is the page that is not there. */
-	expect(&b, rig_fill(DATA, 0, 16 * (2000 - 17)), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST,
+	expect(&b, vtadev_desc_fill(DATA, 0, 16 * (2000 - 17)), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST,
 	       DATA + 8192);
 	/* Rows of nothing take a cycle too. */
 	expect(&b, (struct vta_desc) { .op_flags = VTA_OP_COPY, .copy.rows = 1985 },
 	       VTA_FAULT_CYCLES, VTA_ACCESS_NONE, 0);
 	rig_do(&b.q, (struct vta_desc) { .op_flags = VTA_OP_COPY, .copy.rows = 1984 });
 	/* ALIGN comes first. */
-	expect(&b, rig_stamped(rig_fill(DATA, 0, 65536), DATA + 4), VTA_FAULT_ALIGN,
+	expect(&b, rig_stamped(vtadev_desc_fill(DATA, 0, 65536), DATA + 4), VTA_FAULT_ALIGN,
 	       VTA_ACCESS_STAMP, DATA + 4);
 }
 
@@ -404,9 +408,9 @@ TEST_F(RIG, others_are_not_affected)
 	rig_queue(r, &other, 1, 3, 4);
 	rig_queue_start(&other, 0);
 	for (int i = 0; i < 10; i++)
-		rig_put(&other, i % 2 ? rig_fill(DATA, 1, 8192) : rig_nop());
+		rig_put(&other, i % 2 ? vtadev_desc_fill(DATA, 1, 8192) : vtadev_desc_nop());
 	rig_submit(&other);
-	expect(&b, rig_fill(NOWHERE, 1, 1), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, NOWHERE);
+	expect(&b, vtadev_desc_fill(NOWHERE, 1, 1), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, NOWHERE);
 	rig_wait_seq(&other, 10);
 	assert_int_equal(rig_state(&other), VTA_QUEUE_ACTIVE);
 }
@@ -417,9 +421,9 @@ TEST_F(RIG, halted_queue_is_quiet)
 
 	bench(&b, r);
 	rig_set(r, REG_QUEUE_ARM(4), 2);
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_put(&b.q, (struct vta_desc) { .op_flags = 0xff });
-	rig_put(&b.q, rig_fill(DATA, 0xdddddddd, 4));
+	rig_put(&b.q, vtadev_desc_fill(DATA, 0xdddddddd, 4));
 	rig_submit(&b.q);
 	assert_int_equal(rig_halted(&b.q).seq, 2);
 	rig_submit(&b.q);
@@ -471,7 +475,7 @@ TEST_F(RIG, status_page_goes)
 	rig_set(r, REG_QUEUE_CTRL(2), REG_QUEUE_CTRL_ENABLE);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(2)), VTA_QUEUE_ACTIVE);
 	assert_int_equal(vfc_dma_unmap(&r->c, status, 4096, 0), 0);
-	rig_put(&q, rig_nop());
+	rig_put(&q, vtadev_desc_nop());
 	rig_submit(&q);
 	rig_await(r, REG_STATUS, REG_STATUS_FATAL, REG_STATUS_FATAL);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(2)), VTA_QUEUE_HALTED);

@@ -152,7 +152,7 @@ static void lane_end(struct lane *l)
 
 static void run_kept(struct lane *l, uint32_t first, uint32_t count)
 {
-	struct vta_desc desc = rig_run(gen_insn_addr(l->gen) + 16 * first, count);
+	struct vta_desc desc = vtadev_desc_run(gen_insn_addr(l->gen) + 16 * first, count, 0);
 
 	desc.op_flags |= VTA_DESC_KEEP;
 	rig_do(&l->queue, desc);
@@ -221,7 +221,7 @@ static void disturb(struct card *c, unsigned int n)
 
 	insn_to_bytes(nothing, l->memory + (at - BASE));
 	insn_to_bytes(nothing, l->expected + (at - BASE));
-	rig_do(&l->queue, rig_run(at, 1));
+	rig_do(&l->queue, vtadev_desc_run(at, 1, 0));
 }
 
 static void run_card(struct card *c)

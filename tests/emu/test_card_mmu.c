@@ -38,13 +38,13 @@ static uint64_t page_of(struct rig *r, uint8_t byte)
 static uint8_t read_at(struct bench *b, uint32_t va)
 {
 	b->dst[0] = 0xff;
-	rig_do(&b->q, rig_copy(DST, va, 1));
+	rig_do(&b->q, vtadev_desc_copy(DST, va, 1));
 	return b->dst[0];
 }
 
 static void fails_at(struct bench *b, uint32_t va, enum vta_fault_reason reason)
 {
-	rig_fails(&b->q, rig_copy(DST, va, 1), reason, VTA_ACCESS_COPY_SRC, va);
+	rig_fails(&b->q, vtadev_desc_copy(DST, va, 1), reason, VTA_ACCESS_COPY_SRC, va);
 	rig_queue_stop(&b->q, false);
 	rig_queue_start(&b->q, 0);
 }
@@ -133,21 +133,22 @@ TEST_F(RIG, permission_is_kept)
 	bench(&b, r);
 	page = rig_map_pages(r, 0, SRC, 1);
 	*rig_l2(r, 0, SRC) &= ~VTA_PTE_WRITE;
-	rig_fails(&b.q, rig_fill(SRC + 5, 1, 1), VTA_FAULT_PERM, VTA_ACCESS_COPY_DST, SRC + 5);
+	rig_fails(&b.q, vtadev_desc_fill(SRC + 5, 1, 1), VTA_FAULT_PERM, VTA_ACCESS_COPY_DST,
+		  SRC + 5);
 	rig_queue_stop(&b.q, false);
 	rig_queue_start(&b.q, 0);
 	*rig_l2(r, 0, SRC) |= VTA_PTE_WRITE;
-	rig_fails(&b.q, rig_fill(SRC, 1, 1), VTA_FAULT_PERM, VTA_ACCESS_COPY_DST, SRC);
+	rig_fails(&b.q, vtadev_desc_fill(SRC, 1, 1), VTA_FAULT_PERM, VTA_ACCESS_COPY_DST, SRC);
 	rig_queue_stop(&b.q, false);
 	rig_queue_start(&b.q, 0);
 	rig_invalidate(r, 0);
-	rig_do(&b.q, rig_fill(SRC, 1, 1));
+	rig_do(&b.q, vtadev_desc_fill(SRC, 1, 1));
 	assert_int_equal(page[0], 1);
 	*rig_l2(r, 0, SRC) &= ~VTA_PTE_WRITE;
-	rig_do(&b.q, rig_fill(SRC, 2, 1));
+	rig_do(&b.q, vtadev_desc_fill(SRC, 2, 1));
 	assert_int_equal(page[0], 2);
 	rig_invalidate(r, 0);
-	rig_fails(&b.q, rig_fill(SRC, 3, 1), VTA_FAULT_PERM, VTA_ACCESS_COPY_DST, SRC);
+	rig_fails(&b.q, vtadev_desc_fill(SRC, 3, 1), VTA_FAULT_PERM, VTA_ACCESS_COPY_DST, SRC);
 	assert_int_equal(page[0], 2);
 }
 
@@ -169,10 +170,7 @@ TEST_F(RIG, many_pages)
 				RIG_RO);
 		rig_invalidate(r, REG_TLB_INVALIDATE_ALL);
 		/* One byte of each page: 1,024 rows. */
-		rig_do(&b.q, (struct vta_desc) {
-			.op_flags = VTA_OP_COPY,
-			.copy = { DST + 0x200000, 0x40000000, 1, pages, 1, 4096 },
-		});
+		rig_do(&b.q, vtadev_desc_copy2d(DST + 0x200000, 1, 0x40000000, 4096, 1, pages));
 		for (unsigned int i = 0; i < pages; i++)
 			assert_int_equal(dst[i], (i * 7 + round * 5) % 16 + 1);
 	}
@@ -193,11 +191,7 @@ TEST_F(RIG, invalidation_during_copy)
 	rig_queue_start(&other, 0);
 	for (uint32_t i = 1; i <= 20; i++) {
 		/* Writes the page over and over. */
-		rig_put(&other, (struct vta_desc) {
-			.op_flags = VTA_OP_FILL,
-			.fill = { .dst = SRC, .pattern = 0x01010101 * i, .width = 4096,
-				  .rows = 1 << 20 },
-		});
+		rig_put(&other, vtadev_desc_fill2d(SRC, 0, 0x01010101 * i, 4096, 1 << 20));
 		rig_submit(&other);
 		rig_await(r, REG_STATUS, REG_STATUS_BUSY, REG_STATUS_BUSY);
 		rig_map(r, 0, SRC, i % 2 ? new : old, RIG_RW);
@@ -226,16 +220,16 @@ TEST_F(RIG, contexts_are_apart)
 		rig_queue_start(&q[i], 0);
 	}
 	for (unsigned int i = 0; i < 10; i++)
-		rig_do(&q[i % 2], rig_copy(DST + i, SRC, 1));
+		rig_do(&q[i % 2], vtadev_desc_copy(DST + i, SRC, 1));
 	for (unsigned int i = 0; i < 10; i++)
 		assert_int_equal(dst[i % 2][i], 0x10 + i % 2);
 	assert_int_equal(dst[0][1], 0);
 	/* Mapped in one of them only. */
 	rig_map(r, 6, SRC + 4096, page_of(r, 3), RIG_RO);
-	rig_do(&q[0], rig_copy(DST, SRC + 4096, 1));
-	rig_fails(&q[1], rig_copy(DST, SRC + 4096, 1), VTA_FAULT_PAGE, VTA_ACCESS_COPY_SRC,
+	rig_do(&q[0], vtadev_desc_copy(DST, SRC + 4096, 1));
+	rig_fails(&q[1], vtadev_desc_copy(DST, SRC + 4096, 1), VTA_FAULT_PAGE, VTA_ACCESS_COPY_SRC,
 		  SRC + 4096);
-	rig_do(&q[0], rig_copy(DST, SRC + 4096, 1));
+	rig_do(&q[0], vtadev_desc_copy(DST, SRC + 4096, 1));
 }
 
 /* Its root may not be used; what the TLB holds, it still may. */
@@ -245,9 +239,9 @@ TEST_F(RIG, disabled_context_faults)
 
 	bench(&b, r);
 	rig_map(r, 0, SRC, page_of(r, 1), RIG_RO);
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 	rig_set(r, REG_CONTEXT_CTRL(0), 0);
-	rig_fails(&b.q, rig_copy(DST, SRC + (4u << 20), 1), VTA_FAULT_PAGE,
+	rig_fails(&b.q, vtadev_desc_copy(DST, SRC + (4u << 20), 1), VTA_FAULT_PAGE,
 		  VTA_ACCESS_COPY_SRC, SRC + (4u << 20));
 }
 
@@ -327,7 +321,7 @@ TEST_F(RIG, host_blocks)
 	for (unsigned int i = 0; i < 512; i += 73)
 		assert_int_equal(read_at(&b, 0xffe00000 + i * 4096 + i), (uint8_t)(i * 3 + 1));
 	/* To the last byte of the address space. */
-	rig_do(&b.q, rig_fill(0xfffffffd, 0x332211, 3));
+	rig_do(&b.q, vtadev_desc_fill(0xfffffffd, 0x332211, 3));
 	assert_int_equal(memory[0x1ffffd], 0x11);
 	assert_int_equal(memory[0x1fffff], 0x33);
 }
@@ -348,16 +342,14 @@ TEST_F(RIG, page_zero_and_the_end)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_PAGE_WALKS), walks);
 	/* A row does not wrap around: its first byte beyond is at fault. */
 	rig_map_block(r, 0, 0xffe00000, 0, RIG_RW | RIG_CARD);
-	rig_fails(&b.q, rig_fill(0xfffffff0, 1, 32), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0);
+	rig_fails(&b.q, vtadev_desc_fill(0xfffffff0, 1, 32), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST,
+		  0);
 	rig_queue_stop(&b.q, false);
 	rig_queue_start(&b.q, 0);
 	assert_int_equal(r->c.bar4[0x1ffff0], 1);
 	/* Nor does a later row. */
-	rig_fails(&b.q, (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = 0xfffffff0, .pattern = 1, .width = 4, .rows = 2,
-			  .dst_pitch = 0x4010 },
-	}, VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0x4000);
+	rig_fails(&b.q, vtadev_desc_fill2d(0xfffffff0, 0x4010, 1, 4, 2), VTA_FAULT_PAGE,
+		  VTA_ACCESS_COPY_DST, 0x4000);
 }
 
 /* A step that continues in a page elsewhere also continues within the pattern. */
@@ -371,8 +363,8 @@ TEST_F(RIG, fill_across_pages_that_are_apart)
 	rig_map(r, 0, SRC, first, RIG_RW);
 	rig_map(r, 0, SRC + 4096, second, RIG_RW);
 	/* From then on, the TLB has both. */
-	rig_do(&b.q, rig_fill(SRC, 0, 8192));
-	rig_do(&b.q, rig_fill(SRC + 4093, 0x44332211, sizeof(want)));
+	rig_do(&b.q, vtadev_desc_fill(SRC, 0, 8192));
+	rig_do(&b.q, vtadev_desc_fill(SRC + 4093, 0x44332211, sizeof(want)));
 	assert_memory_equal((uint8_t *)rig_at(r, first) + 4093, want, 3);
 	assert_memory_equal(rig_at(r, second), want + 3, 5);
 }

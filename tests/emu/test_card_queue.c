@@ -53,7 +53,7 @@ TEST_F(RIG, nop_completes)
 	rig_queue(r, &q, 0, 0, 3);
 	rig_queue_start(&q, 0);
 	for (int i = 0; i < 40; i++)
-		rig_do(&q, rig_nop());
+		rig_do(&q, vtadev_desc_nop());
 	assert_int_equal(rig_get64(r, REG_QUEUE_SEQ_LO(0)), 40);
 	assert_true(q.page->status.time > 0);
 	assert_int_equal(q.page->status.cycles, 0);
@@ -69,7 +69,7 @@ TEST_F(RIG, ring_can_be_full)
 	rig_queue_start(&q, 5);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 64; i++)
-			rig_put(&q, rig_nop());
+			rig_put(&q, vtadev_desc_nop());
 		rig_submit(&q);
 		rig_wait_seq(&q, q.submitted);
 	}
@@ -77,8 +77,8 @@ TEST_F(RIG, ring_can_be_full)
 	/* A ring of one descriptor is a ring. */
 	rig_queue(r, &q, 1, 0, 0);
 	rig_queue_start(&q, 0);
-	rig_do(&q, rig_nop());
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
+	rig_do(&q, vtadev_desc_nop());
 }
 
 TEST_F(RIG, sequence_wraps)
@@ -89,7 +89,7 @@ TEST_F(RIG, sequence_wraps)
 	rig_queue(r, &q, 0, 0, 4);
 	rig_queue_start(&q, 0xfffffffa);
 	for (int i = 0; i < 12; i++)
-		rig_put(&q, rig_nop());
+		rig_put(&q, vtadev_desc_nop());
 	rig_submit(&q);
 	rig_wait_seq(&q, 0x100000006);
 	assert_true(rig_get64(r, REG_QUEUE_SEQ_LO(0)) == 0x100000006);
@@ -97,7 +97,7 @@ TEST_F(RIG, sequence_wraps)
 	/* And the whole of it. */
 	rig_queue_start(&q, UINT64_MAX - 2);
 	for (int i = 0; i < 5; i++)
-		rig_put(&q, rig_nop());
+		rig_put(&q, vtadev_desc_nop());
 	rig_submit(&q);
 	rig_wait_seq(&q, 2);
 	assert_int_equal(rig_seq(&q), 2);
@@ -109,10 +109,8 @@ struct rows {
 
 static void check_copy(struct rig_queue *q, uint8_t *data, uint8_t *want, struct rows c)
 {
-	struct vta_desc desc = {
-		.op_flags = VTA_OP_COPY,
-		.copy = { DATA + c.dst, DATA + c.src, c.width, c.rows, c.dst_pitch, c.src_pitch },
-	};
+	struct vta_desc desc = vtadev_desc_copy2d(DATA + c.dst, c.dst_pitch, DATA + c.src,
+						  c.src_pitch, c.width, c.rows);
 
 	fill_random(data, PAGES * 4096);
 	memcpy(want, data, PAGES * 4096);
@@ -164,12 +162,12 @@ TEST_F(RIG, copies_in_card_memory)
 	rig_queue_start(&q, 0);
 	srand(2);
 	fill_random(b.data, 20000);
-	rig_do(&q, rig_copy(CARD + 0x12345, DATA + 3, 19990));
+	rig_do(&q, vtadev_desc_copy(CARD + 0x12345, DATA + 3, 19990));
 	assert_memory_equal(card + 0x12345, b.data + 3, 19990);
-	rig_do(&q, rig_copy(CARD + 0x1f0001, CARD + 0x12346, 19980));
+	rig_do(&q, vtadev_desc_copy(CARD + 0x1f0001, CARD + 0x12346, 19980));
 	assert_memory_equal(card + 0x1f0001, b.data + 4, 19980);
 	memset(b.data, 0, 20000);
-	rig_do(&q, rig_copy(DATA + 4, CARD + 0x1f0001, 19980));
+	rig_do(&q, vtadev_desc_copy(DATA + 4, CARD + 0x1f0001, 19980));
 	assert_memory_equal(card + 0x1f0001, b.data + 4, 19980);
 	assert_int_equal(b.data[3] | b.data[4 + 19980], 0);
 }
@@ -178,11 +176,7 @@ TEST_F(RIG, fills)
 {
 	struct bench b = bench(r, 0);
 	struct rig_queue q;
-	struct vta_desc desc = {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA + 1, .pattern = 0x44332211, .width = 4103, .rows = 3,
-			  .dst_pitch = 5001 },
-	};
+	struct vta_desc desc = vtadev_desc_fill2d(DATA + 1, 5001, 0x44332211, 4103, 3);
 
 	rig_queue(r, &q, 0, 0, 4);
 	rig_queue_start(&q, 0);
@@ -206,10 +200,10 @@ TEST_F(RIG, stamps)
 	rig_queue(r, &q, 0, 0, 4);
 	rig_queue_start(&q, 41);
 	before = rig_get64(r, REG_TIME_LO);
-	rig_do(&q, rig_stamped(rig_nop(), SCRATCH));
-	rig_do(&q, rig_stamped(rig_copy(DATA, DATA + 4096, 1000), SCRATCH + 32));
+	rig_do(&q, rig_stamped(vtadev_desc_nop(), SCRATCH));
+	rig_do(&q, rig_stamped(vtadev_desc_copy(DATA, DATA + 4096, 1000), SCRATCH + 32));
 	/* Across a page's end. */
-	rig_do(&q, rig_stamped(rig_fill(DATA, 1, 16), DATA + 4096 - 8));
+	rig_do(&q, rig_stamped(vtadev_desc_fill(DATA, 1, 16), DATA + 4096 - 8));
 	after = rig_get64(r, REG_TIME_LO);
 	assert_int_equal(stamp[0].seq, 42);
 	assert_int_equal(stamp[0].cycles, 0);
@@ -262,17 +256,17 @@ TEST_F(RIG, run_executes)
 	prog_finish(&p, INSN_POP_NEXT);
 	rig_queue(r, &q, 0, 0, 4);
 	rig_queue_start(&q, 0);
-	rig_do(&q, rig_stamped(rig_run(CODE, p.count), SCRATCH));
+	rig_do(&q, rig_stamped(vtadev_desc_run(CODE, p.count, 0), SCRATCH));
 	for (int i = 0; i < 16; i++)
 		assert_int_equal(r->c.bar4[(2u << 20) + 0x100 + i], (uint8_t)(i * 10 + 5));
 	assert_true(stamp->cycles > 0);
 	assert_int_equal(q.page->status.cycles, stamp->cycles);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_COMPUTE_CYCLES), stamp->cycles);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_INSNS), 4);
-	rig_do(&q, rig_run(CODE, p.count));
+	rig_do(&q, vtadev_desc_run(CODE, p.count, 0));
 	assert_int_equal(q.page->status.cycles, 2 * stamp->cycles);
 	/* No instructions: done at once, from any aligned address. */
-	rig_do(&q, rig_stamped(rig_run(0xfffffff0, 0), SCRATCH));
+	rig_do(&q, rig_stamped(vtadev_desc_run(0xfffffff0, 0, 0), SCRATCH));
 	assert_int_equal(stamp->cycles, 0);
 	assert_int_equal(stamp->seq, 3);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_RUNS), 3);
@@ -297,26 +291,26 @@ TEST_F(RIG, scratchpads_stay_in_a_context)
 	memset(other.data + 4096, 0xee, 64);
 
 	/* From one RUN to the next, also from another queue of the context. */
-	rig_do(&q, rig_run(CODE, load));
-	rig_do(&same, rig_run(CODE + 1024, store));
+	rig_do(&q, vtadev_desc_run(CODE, load, 0));
+	rig_do(&same, vtadev_desc_run(CODE + 1024, store, 0));
 	assert_int_equal(b.data[4096], 0x77);
 	assert_int_equal(b.data[4096 + 31], 0x77);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 0);
 
 	/* Another context finds zeros, and so does this one afterwards. */
-	rig_do(&foreign, rig_run(CODE + 1024, store));
+	rig_do(&foreign, vtadev_desc_run(CODE + 1024, store, 0));
 	assert_int_equal(other.data[4096], 0);
 	assert_int_equal(other.data[4096 + 31], 0);
 	assert_int_equal(other.data[4096 + 32], 0xee);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 1);
-	rig_do(&q, rig_run(CODE + 1024, store));
+	rig_do(&q, vtadev_desc_run(CODE + 1024, store, 0));
 	assert_int_equal(b.data[4096], 0);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 2);
 
 	/* An empty stream is no context switch. */
-	rig_do(&q, rig_run(CODE, load));
-	rig_do(&foreign, rig_run(CODE, 0));
-	rig_do(&q, rig_run(CODE + 1024, store));
+	rig_do(&q, vtadev_desc_run(CODE, load, 0));
+	rig_do(&foreign, vtadev_desc_run(CODE, 0, 0));
+	rig_do(&q, vtadev_desc_run(CODE + 1024, store, 0));
 	assert_int_equal(b.data[4096], 0x77);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 2);
 }
@@ -333,17 +327,17 @@ TEST_F(RIG, scratchpads_end_with_a_context)
 	memset(b.data, 0x77, 128);
 	load = put_load(&b);
 	store = put_store(&b);
-	rig_do(&q, rig_run(CODE, load));
+	rig_do(&q, vtadev_desc_run(CODE, load, 0));
 	rig_set(r, REG_CONTEXT_CTRL(0), 0);
 	rig_set(r, REG_CONTEXT_CTRL(0), REG_CONTEXT_CTRL_ENABLE);
-	rig_do(&q, rig_run(CODE + 1024, store));
+	rig_do(&q, vtadev_desc_run(CODE + 1024, store, 0));
 	assert_int_equal(b.data[4096], 0);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 1);
 
 	/* Enabling what is enabled changes nothing. */
-	rig_do(&q, rig_run(CODE, load));
+	rig_do(&q, vtadev_desc_run(CODE, load, 0));
 	rig_set(r, REG_CONTEXT_CTRL(0), REG_CONTEXT_CTRL_ENABLE);
-	rig_do(&q, rig_run(CODE + 1024, store));
+	rig_do(&q, vtadev_desc_run(CODE + 1024, store, 0));
 	assert_int_equal(b.data[4096], 0x77);
 }
 
@@ -355,15 +349,12 @@ static struct vta_desc endless_run(struct bench *b)
 	struct prog p = prog_at(b->code);
 
 	prog_busy(&p);
-	return rig_run(CODE, p.count);
+	return vtadev_desc_run(CODE, p.count, 0);
 }
 
 static struct vta_desc endless_fill(void)
 {
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA, .pattern = 0, .width = 1, .rows = UINT32_MAX },
-	};
+	return vtadev_desc_fill2d(DATA, 0, 0, 1, UINT32_MAX);
 }
 
 static void await_busy(struct rig *r)
@@ -385,7 +376,7 @@ static uint64_t check_abort(struct rig *r, struct rig_queue *q, struct vta_desc 
 	uint64_t seq = rig_seq(q), begin, took;
 
 	rig_put(q, desc);
-	rig_put(q, rig_nop());
+	rig_put(q, vtadev_desc_nop());
 	rig_submit(q);
 	await_busy(r);
 	rig_set(r, REG_QUEUE_ARM(q->n), (uint32_t)seq + 1);
@@ -398,7 +389,7 @@ static uint64_t check_abort(struct rig *r, struct rig_queue *q, struct vta_desc 
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(q->n), RIG_NEVER), 0);
 	assert_int_equal(rig_get(r, REG_STATUS), REG_STATUS_READY);
 	rig_queue_start(q, seq);
-	rig_do(q, rig_nop());
+	rig_do(q, vtadev_desc_nop());
 	return took;
 }
 
@@ -424,7 +415,7 @@ TEST_F(RIG, abort_gives_up)
 	rig_queue_start(&q, 100);
 	check_aborts(r, &q, endless_run(&b));
 	check_aborts(r, &q, endless_fill());
-	check_aborts(r, &q, rig_wait(SCRATCH, 1));
+	check_aborts(r, &q, vtadev_desc_wait(SCRATCH, 1));
 	/* One that is idle, or never started. */
 	rig_queue_stop(&q, true);
 	rig_set(r, REG_QUEUE_CTRL(1), REG_QUEUE_CTRL_ABORT);
@@ -443,15 +434,15 @@ TEST_F(RIG, others_continue_during_abort)
 	rig_put(&victim, endless_run(&b));
 	rig_submit(&victim);
 	/* The copy engine and the front end work meanwhile. */
-	rig_do(&q, rig_copy(DATA, CARD, 4096));
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_copy(DATA, CARD, 4096));
+	rig_do(&q, vtadev_desc_nop());
 	/* This one waits for the engine and is dropped from its line. */
-	rig_put(&q, rig_run(CODE, 1));
+	rig_put(&q, vtadev_desc_run(CODE, 1, 0));
 	rig_submit(&q);
 	rig_queue_stop(&q, false);
 	assert_int_equal(rig_seq(&q), 2);
 	rig_queue_start(&q, 0);
-	rig_put(&q, rig_run(CODE + 2048, put_store(&b)));
+	rig_put(&q, vtadev_desc_run(CODE + 2048, put_store(&b), 0));
 	memcpy((uint8_t *)b.code + 2048, (uint8_t *)b.code + 1024, 64);
 	rig_submit(&q);
 	rig_queue_stop(&victim, true);
@@ -468,11 +459,7 @@ TEST_F(RIG, disable_finishes)
 	rig_queue(r, &q, 0, 0, 4);
 	rig_queue_start(&q, 0);
 	for (uint32_t i = 1; i <= 16; i++)
-		rig_put(&q, (struct vta_desc) {
-			.op_flags = VTA_OP_FILL,
-			.fill = { .dst = DATA, .pattern = i * 0x01010101, .width = PAGES * 4096,
-				  .rows = 64 },
-		});
+		rig_put(&q, vtadev_desc_fill2d(DATA, 0, i * 0x01010101, PAGES * 4096, 64));
 	rig_submit(&q);
 	rig_wait_seq(&q, 1);
 	rig_queue_stop(&q, false);
@@ -482,7 +469,7 @@ TEST_F(RIG, disable_finishes)
 		assert_int_equal(b.data[i], done);
 	/* A WAIT is given up by this too. */
 	rig_queue_start(&q, done);
-	rig_put(&q, rig_wait(SCRATCH, 1));
+	rig_put(&q, vtadev_desc_wait(SCRATCH, 1));
 	rig_submit(&q);
 	rig_queue_stop(&q, false);
 	assert_int_equal(rig_seq(&q), done);
@@ -497,13 +484,13 @@ TEST_F(RIG, card_disable_holds)
 	rig_queue(r, &w, 1, 0, 4);
 	rig_queue_start(&q, 0);
 	rig_queue_start(&w, 0);
-	rig_put(&w, rig_wait(SCRATCH, 1));
-	rig_put(&w, rig_nop());
+	rig_put(&w, vtadev_desc_wait(SCRATCH, 1));
+	rig_put(&w, vtadev_desc_nop());
 	rig_submit(&w);
 	await_busy(r);
 	rig_set(r, REG_CONTROL, 0);
 	for (int i = 0; i < 3; i++)
-		rig_put(&q, i == 1 ? rig_fill(DATA, 1, 4) : rig_nop());
+		rig_put(&q, i == 1 ? vtadev_desc_fill(DATA, 1, 4) : vtadev_desc_nop());
 	rig_submit(&q);
 	/* A descriptor that has begun can end. */
 	b.words[0] = 1;
@@ -531,7 +518,7 @@ static void check_rounds(struct rig *r, const unsigned int *p, const char *want,
 	rig_queue(r, &holder, 7, 0, 4);
 	rig_queue_start(&holder, 0);
 	/* Holds the engine until all have a descriptor that waits for it. */
-	rig_put(&holder, runs ? rig_run(CODE, 1) : endless_fill());
+	rig_put(&holder, runs ? vtadev_desc_run(CODE, 1, 0) : endless_fill());
 	rig_submit(&holder);
 	await_busy(r);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -541,15 +528,15 @@ static void check_rounds(struct rig *r, const unsigned int *p, const char *want,
 		stamps[i] = rig_map_pages(r, 0, 0x01000000 + i * 4096, 1);
 		rig_invalidate(r, 0);
 		for (unsigned int k = 0; k < JOBS; k++)
-			rig_put(&q[i], rig_stamped(runs ? rig_run(CODE + 1024, 1) :
-							  rig_fill(DATA + i, 0, 1),
+			rig_put(&q[i], rig_stamped(runs ? vtadev_desc_run(CODE + 1024, 1, 0) :
+							  vtadev_desc_fill(DATA + i, 0, 1),
 						   0x01000000 + i * 4096 + k * 32));
 		rig_submit(&q[i]);
 	}
 	/* Their first descriptors have been read when a queue behind them has gone on. */
 	rig_queue(r, &q[0], 6, 0, 4);
 	rig_queue_start(&q[0], 0);
-	rig_do(&q[0], rig_nop());
+	rig_do(&q[0], vtadev_desc_nop());
 	rig_queue_stop(&holder, true);
 	for (unsigned int i = 0; i < 3; i++) {
 		rig_await(r, REG_QUEUE_SEQ_LO(i), 0xffffffff, JOBS);
@@ -609,8 +596,8 @@ TEST_F(RIG, engines_work_together)
 	rig_submit(&q[0]);
 	rig_put(&q[1], endless_fill());
 	rig_submit(&q[1]);
-	rig_do(&q[2], rig_signal(SCRATCH, 1));
-	rig_do(&q[3], rig_wait(SCRATCH, 1));
+	rig_do(&q[2], vtadev_desc_signal(SCRATCH, 1));
+	rig_do(&q[3], vtadev_desc_wait(SCRATCH, 1));
 	/* They begin when their threads get to it. */
 	for (int tries = 0; tries < 1000; tries++) {
 		rig_control(r, "state\n", answer, sizeof(answer));

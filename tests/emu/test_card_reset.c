@@ -53,20 +53,17 @@ static void pause_ms(long ms)
 
 static struct vta_desc long_fill(void)
 {
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA, .pattern = 0x31313131, .width = 1, .rows = UINT32_MAX },
-	};
+	return vtadev_desc_fill2d(DATA, 0, 0x31313131, 1, UINT32_MAX);
 }
 
 /* All three busy for as long as it takes. */
 static void load(struct bench *b)
 {
-	rig_put(&b->compute, rig_run(CODE, 1));
+	rig_put(&b->compute, vtadev_desc_run(CODE, 1, 0));
 	rig_submit(&b->compute);
 	rig_put(&b->copy, long_fill());
 	rig_submit(&b->copy);
-	rig_put(&b->front, rig_wait(DATA + 2048, 1));
+	rig_put(&b->front, vtadev_desc_wait(DATA + 2048, 1));
 	rig_submit(&b->front);
 	rig_await(b->r, REG_STATUS, REG_STATUS_BUSY, REG_STATUS_BUSY);
 	rig_set(b->r, REG_QUEUE_ARM(1), 1);
@@ -93,19 +90,16 @@ TEST_F(RIG, bus_master_holds_work)
 
 	bench(&b, r);
 	/* So many rows that it is in the midst of them. */
-	rig_put(&b.copy, (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA + 512, .pattern = 0x31313131, .width = 1, .rows = ROWS },
-	});
+	rig_put(&b.copy, vtadev_desc_fill2d(DATA + 512, 0, 0x31313131, 1, ROWS));
 	rig_submit(&b.copy);
 	rig_await(r, REG_STATUS, REG_STATUS_BUSY, REG_STATUS_BUSY);
 	bus_off(r);
 	rig_submit(&b.front);
 	for (int i = 0; i < 5; i++) {
-		rig_put(&b.front, rig_signal(DATA + 1024, (uint64_t)i + 1));
+		rig_put(&b.front, vtadev_desc_signal(DATA + 1024, (uint64_t)i + 1));
 		rig_submit(&b.front);
 	}
-	rig_put(&b.compute, rig_run(CODE + 1024, 1));
+	rig_put(&b.compute, vtadev_desc_run(CODE + 1024, 1, 0));
 	rig_submit(&b.compute);
 	pause_ms(RIG_NEVER);
 	written = rig_counter(r, VTA_COUNTER_DMA_WRITE_BYTES);
@@ -131,7 +125,7 @@ TEST_F(RIG, interrupts_wait_for_the_bus)
 	struct bench b;
 
 	bench(&b, r);
-	rig_do(&b.front, rig_nop());
+	rig_do(&b.front, vtadev_desc_nop());
 	bus_off(r);
 	/* Due three times on one vector, and once on another. */
 	rig_set(r, REG_QUEUE_ARM(2), 1);
@@ -164,7 +158,7 @@ TEST_F(RIG, queue_starts_without_bus)
 	rig_set(r, REG_QUEUE_CTRL(2), REG_QUEUE_CTRL_ENABLE);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(2)),
 			 VTA_QUEUE_DISABLED | REG_QUEUE_STATE_BUSY);
-	b.front.ring[70 % 16] = rig_nop();
+	b.front.ring[70 % 16] = vtadev_desc_nop();
 	rig_set(r, REG_QUEUE_ARM(2), 71);
 	rig_doorbell(r, 2, 71);
 	pause_ms(RIG_NEVER);
@@ -209,8 +203,8 @@ TEST_F(RIG, d3_holds_work)
 	assert_true(pm);
 	bench(&b, r);
 	generation = rig_get(r, REG_GENERATION);
-	rig_do(&b.front, rig_nop());
-	rig_put(&b.front, rig_wait(DATA, 1));
+	rig_do(&b.front, vtadev_desc_nop());
+	rig_put(&b.front, vtadev_desc_wait(DATA, 1));
 	rig_submit(&b.front);
 	vfc_cfg_write16(&r->c, pm + PCI_PM_CTRL, PCI_D3HOT);
 	/* All ones, and writes are dropped. */
@@ -239,7 +233,7 @@ TEST_F(RIG, memory_decoding_off)
 	rig_set(r, REG_EVENT_VECTOR, 7);
 	vfc_command(&r->c, PCI_COMMAND_MEMORY, 0);
 	assert_int_equal(rig_get(r, REG_EVENT_VECTOR), 0);
-	rig_do(&b.front, rig_nop());
+	rig_do(&b.front, vtadev_desc_nop());
 }
 
 /* ---- Resets ---- */
@@ -278,11 +272,11 @@ static void assert_works(struct bench *b)
 	r->next += 1 << 20;
 	bench(&again, r);
 	memset(again.data, 0xcc, 4096);
-	rig_do(&again.compute, rig_run(CODE + 1024, 1));
+	rig_do(&again.compute, vtadev_desc_run(CODE + 1024, 1, 0));
 	assert_int_equal(again.data[0], 0);
 	assert_int_equal(again.data[15], 0);
 	assert_int_equal(again.data[16], 0xcc);
-	rig_do(&again.copy, rig_fill(DATA, 5, 4));
+	rig_do(&again.copy, vtadev_desc_fill(DATA, 5, 4));
 	assert_int_equal(again.data[0], 5);
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(1), 1), 0);
 	assert_int_equal(vfc_irq_wait(&r->c, 0, 1), 0);

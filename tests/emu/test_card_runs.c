@@ -79,7 +79,7 @@ static void copy(struct rig_queue *q, uint32_t dst, uint32_t src, uint32_t len)
 {
 	uint64_t before = translations(q->r);
 
-	rig_do(q, rig_copy(dst, src, len));
+	rig_do(q, vtadev_desc_copy(dst, src, len));
 	assert_int_equal(translations(q->r) - before, pages_of(dst, len) + pages_of(src, len) + 1);
 }
 
@@ -154,14 +154,14 @@ TEST_F(RIG, faults_within)
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		rig_queue_start(&q, q.submitted);
 		memset(from, (int)i + 1, BYTES);
-		rig_do(&q, rig_copy(dst, LINEAR, BYTES));	/* all is in the TLB */
+		rig_do(&q, vtadev_desc_copy(dst, LINEAR, BYTES));	/* all is in the TLB */
 		memset(from, 0x80 + (int)i, BYTES);
 		*rig_l2(r, CONTEXT, page) = bad[i].flags ?
 			(good & VTA_PTE_ADDR) | bad[i].flags : 0;
 		rig_invalidate(r, CONTEXT);
-		rig_do(&q, rig_copy(dst, LINEAR, 9 * VTA_PAGE_SIZE));	/* up to it */
+		rig_do(&q, vtadev_desc_copy(dst, LINEAR, 9 * VTA_PAGE_SIZE));	/* up to it */
 		memset(from, 0x90 + (int)i, BYTES);
-		rig_fails(&q, rig_copy(dst + 5, LINEAR, BYTES / 2), bad[i].reason,
+		rig_fails(&q, vtadev_desc_copy(dst + 5, LINEAR, BYTES / 2), bad[i].reason,
 			  VTA_ACCESS_COPY_DST, page);
 		assert_int_equal(to[9 * VTA_PAGE_SIZE - 1], 0x90 + i);
 		assert_int_equal(to[9 * VTA_PAGE_SIZE], i + 1);

@@ -95,10 +95,7 @@ static struct rig_queue *queue(struct bench *b, unsigned int n, unsigned int gro
 /* Takes so many µs, which are cycles; an even number from 18 on. */
 static struct vta_desc fill(uint32_t us)
 {
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA + 64, .width = 1, .rows = (us - 16) / 2 },
-	};
+	return vtadev_desc_fill2d(DATA + 64, 0, 0, 1, (us - 16) / 2);
 }
 
 /* Its stamp's place is that of its ring entry. */
@@ -122,8 +119,8 @@ static const struct vta_stamp *stamp(struct bench *b, unsigned int n, uint64_t i
 static void close_gate(struct bench *b)
 {
 	queue(b, 0, 0, 0, 0);
-	rig_put(&b->q[0], rig_wait(GATE, 1));
-	rig_put(&b->q[0], rig_signal(OPEN, 1));
+	rig_put(&b->q[0], vtadev_desc_wait(GATE, 1));
+	rig_put(&b->q[0], vtadev_desc_signal(OPEN, 1));
 	submit_stamped(b, 0, fill(100));
 }
 
@@ -142,7 +139,7 @@ static void open_gate(struct bench *b)
 static void gated(struct bench *b, unsigned int n, unsigned int group, unsigned int priority)
 {
 	queue(b, n, group, priority, 0);
-	rig_put(&b->q[n], rig_wait(OPEN, 1));
+	rig_put(&b->q[n], vtadev_desc_wait(OPEN, 1));
 }
 
 /* ---- TIME_LIMIT, modelled ---- */
@@ -165,10 +162,8 @@ TEST_F(MODEL, time_limit_is_exact)
 	assert_true(fault.time >= begin + 500 * US);
 	rig_queue_stop(q, false);
 	rig_queue_start(q, 0);
-	rig_fails(q, (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA + 64, .width = 1, .rows = UINT32_MAX },
-	}, VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
+	rig_fails(q, vtadev_desc_fill2d(DATA + 64, 0, 0, 1, UINT32_MAX), VTA_FAULT_TIME,
+		  VTA_ACCESS_NONE, 0);
 	/* Beside CYCLES, which comes first where both would. */
 	rig_queue_stop(q, false);
 	rig_set64(b->r, REG_QUEUE_CYCLES_LO(1), 400);
@@ -188,23 +183,23 @@ TEST_F(MODEL, runs_are_limited)
 	struct vta_desc run;
 
 	prog_add_imm(&p, 1, 0);
-	submit_stamped(b, 1, rig_run(CODE, p.count));
+	submit_stamped(b, 1, vtadev_desc_run(CODE, p.count, 0));
 	rig_submit(q);
 	rig_wait_seq(q, 1);
 	assert_int_equal(stamp(b, 1, 1)->cycles, 10);
 	p = prog_at(b->code);
 	prog_busy(&p);
-	fault = rig_fails(q, rig_run(CODE, p.count), VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
+	fault = rig_fails(q, vtadev_desc_run(CODE, p.count, 0), VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
 	assert_int_equal(fault.insn_index, VTA_FAULT_NO_INSN);
 	assert_int_equal(fault.insn[0] | fault.insn[1] | fault.insn[2] | fault.insn[3], 0);
 	/* A limit of its own that is less. */
 	rig_queue_stop(q, false);
 	rig_queue_start(q, 0);
-	run = rig_run(CODE, p.count);
+	run = vtadev_desc_run(CODE, p.count, 0);
 	run.run.cycle_limit = 19;
 	assert_int_equal(rig_fails(q, run, VTA_FAULT_CYCLES, VTA_ACCESS_NONE, 0).insn_index, 0);
 	/* The engine is free again, and other queues are none the worse. */
-	rig_do(queue(b, 2, 0, 0, 0), rig_run(CODE, 0));
+	rig_do(queue(b, 2, 0, 0, 0), vtadev_desc_run(CODE, 0, 0));
 }
 
 /* Not a NOP, a SIGNAL, or a WAIT that holds for longer. */
@@ -212,9 +207,9 @@ TEST_F(MODEL, waits_have_no_limit)
 {
 	struct rig_queue *q = queue(b, 1, 0, 0, 1);
 
-	rig_put(q, rig_nop());
-	rig_put(q, rig_signal(DATA + 64, 1));
-	rig_put(q, rig_wait(DATA + 72, 1));
+	rig_put(q, vtadev_desc_nop());
+	rig_put(q, vtadev_desc_signal(DATA + 64, 1));
+	rig_put(q, vtadev_desc_wait(DATA + 72, 1));
 	rig_submit(q);
 	rig_wait_seq(q, 2);
 	/* It has waited while another was executed. */
@@ -357,7 +352,7 @@ static uint64_t got_before(struct bench *b, unsigned int of, unsigned int n)
 static void put_eighty(struct bench *b, uint32_t after)
 {
 	queue(b, 2, 2, 0, 0);
-	rig_put(&b->q[2], rig_wait(after, 1));
+	rig_put(&b->q[2], vtadev_desc_wait(after, 1));
 	for (unsigned int i = 0; i < 80; i++)
 		submit_stamped(b, 2, fill(1000));
 }
@@ -368,7 +363,7 @@ TEST_F(MODEL, debts_are_kept)
 	close_gate(b);
 	gated(b, 1, 1, 0);
 	submit_stamped(b, 1, fill(40000));
-	rig_put(&b->q[1], rig_signal(OPEN + 8, 1));
+	rig_put(&b->q[1], vtadev_desc_signal(OPEN + 8, 1));
 	submit_stamped(b, 1, fill(1000));
 	gated(b, 3, 3, 0);
 	submit_stamped(b, 3, fill(100000));
@@ -390,7 +385,7 @@ TEST_F(MODEL, idle_time_reduces_negative_credit)
 	while (rig_get64(b->r, REG_TIME_LO) < until)
 		;
 	close_gate(b);
-	rig_put(&b->q[1], rig_wait(OPEN, 1));
+	rig_put(&b->q[1], vtadev_desc_wait(OPEN, 1));
 	submit_stamped(b, 1, fill(1000));
 	put_eighty(b, OPEN);
 	open_gate(b);
@@ -405,7 +400,7 @@ TEST_F(MODEL, faults_are_charged)
 	rig_queue_stop(&b->q[1], true);
 	rig_set64(b->r, REG_QUEUE_TIME_LIMIT_LO(1), 40 * MS);
 	rig_queue_start(&b->q[1], 0);
-	rig_put(&b->q[1], rig_wait(OPEN, 1));
+	rig_put(&b->q[1], vtadev_desc_wait(OPEN, 1));
 	rig_put(&b->q[1], fill(1000000));
 	/* Another queue of the group continues. */
 	gated(b, 4, 1, 0);
@@ -427,10 +422,7 @@ TEST_F(MODEL, faults_are_charged)
 
 static struct vta_desc endless_fill(void)
 {
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA + 64, .width = 1, .rows = UINT32_MAX },
-	};
+	return vtadev_desc_fill2d(DATA + 64, 0, 0, 1, UINT32_MAX);
 }
 
 TEST_F(REAL, real_limits)
@@ -440,16 +432,17 @@ TEST_F(REAL, real_limits)
 
 	prog_busy(&p);
 	for (uint64_t i = 0; i < 3; i++) {
-		struct vta_desc endless = i % 2 ? rig_run(CODE, p.count) : endless_fill();
+		struct vta_desc endless = i % 2 ? vtadev_desc_run(CODE, p.count,
+								  0) : endless_fill();
 		struct vta_fault fault = rig_fails(q, endless, VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);
 
 		assert_int_equal(fault.seq, 1);
 		assert_int_equal(fault.insn_index, VTA_FAULT_NO_INSN);
-		rig_do(other, rig_fill(DATA + 64, 0, 8));
+		rig_do(other, vtadev_desc_fill(DATA + 64, 0, 8));
 		/* Queues within the limit are not affected. */
 		rig_queue_stop(q, false);
 		rig_queue_start(q, 0);
-		rig_do(q, rig_fill(DATA + 64, 0, 8));
+		rig_do(q, vtadev_desc_fill(DATA + 64, 0, 8));
 		rig_queue_stop(q, false);
 		rig_queue_start(q, 0);
 	}
@@ -469,7 +462,7 @@ TEST_F(REAL, real_limits_and_aborts)
 		assert_int_equal(rig_get(b->r, REG_STATUS), REG_STATUS_READY);
 		rig_queue_start(q, 0);
 		assert_int_equal(q->page->fault.reason, VTA_FAULT_NONE);
-		rig_do(q, rig_fill(DATA + 64, 0, 8));
+		rig_do(q, vtadev_desc_fill(DATA + 64, 0, 8));
 		rig_queue_stop(q, false);
 		rig_queue_start(q, 0);
 	}
@@ -481,10 +474,7 @@ TEST_F(REAL, limits_can_be_broken)
 	char answer[256];
 
 	rig_control(b->r, "inject limit-never 1\n", answer, sizeof(answer));
-	rig_put(q, (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA + 64, .width = 1, .rows = 1u << 20 },
-	});
+	rig_put(q, vtadev_desc_fill2d(DATA + 64, 0, 0, 1, 1u << 20));
 	rig_submit(q);
 	rig_wait_seq(q, 1);
 	rig_fails(q, endless_fill(), VTA_FAULT_TIME, VTA_ACCESS_NONE, 0);

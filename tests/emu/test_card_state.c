@@ -73,7 +73,7 @@ static struct vta_desc load_run(const struct bench *b, int32_t value)
 	for (int i = 0; i < 16; i++)
 		acc[i] = value;
 	prog_load(&p, INSN_ACC, 0, DATA, 1, 0);
-	return rig_run(CODE, p.count);
+	return vtadev_desc_run(CODE, p.count, 0);
 }
 
 static struct vta_desc store_run(const struct bench *b)
@@ -82,7 +82,7 @@ static struct vta_desc store_run(const struct bench *b)
 
 	memset(b->data + (OUT - DATA), 0xee, 16);
 	prog_store(&p, 0, OUT, 1, 0);
-	return rig_run(CODE + 1024, p.count);
+	return vtadev_desc_run(CODE + 1024, p.count, 0);
 }
 
 static struct vta_desc push_run(const struct bench *b)
@@ -90,7 +90,7 @@ static struct vta_desc push_run(const struct bench *b)
 	struct prog p = prog_at(b->code + 2048);
 
 	prog_load(&p, INSN_INP, 0, 0, 0, INSN_PUSH_NEXT);
-	return rig_run(CODE + 2048, p.count);
+	return vtadev_desc_run(CODE + 2048, p.count, 0);
 }
 
 static struct vta_desc pop_run(const struct bench *b)
@@ -98,7 +98,7 @@ static struct vta_desc pop_run(const struct bench *b)
 	struct prog p = prog_at(b->code + 3072);
 
 	prog_finish(&p, INSN_POP_PREV);
-	return rig_run(CODE + 3072, p.count);
+	return vtadev_desc_run(CODE + 3072, p.count, 0);
 }
 
 static struct vta_desc busy_run(const struct bench *b)
@@ -106,7 +106,7 @@ static struct vta_desc busy_run(const struct bench *b)
 	struct prog p = prog_at(b->code + 4096);
 
 	prog_busy(&p);
-	return rig_run(CODE + 4096, p.count);
+	return vtadev_desc_run(CODE + 4096, p.count, 0);
 }
 
 static struct vta_desc illegal_run(const struct bench *b)
@@ -114,7 +114,7 @@ static struct vta_desc illegal_run(const struct bench *b)
 	struct prog p = prog_at(b->code + 5120);
 
 	prog_add(&p, (struct insn) { { 7, 0 } });
-	return rig_run(CODE + 5120, p.count);
+	return vtadev_desc_run(CODE + 5120, p.count, 0);
 }
 
 static int stored(const struct bench *b)
@@ -237,7 +237,7 @@ TEST_F(RIG, all_of_it_is_kept)
 	prog_load(&p, INSN_INP, INPS - 1, DATA, 1, 0);
 	prog_load(&p, INSN_WGT, WGTS - 1, DATA + 256, 1, 0);
 	prog_load(&p, INSN_UOP, UOPS - 1, DATA + 1024, 1, 0);
-	rig_do(&a.q, keep(rig_run(CODE, p.count)));
+	rig_do(&a.q, keep(vtadev_desc_run(CODE, p.count, 0)));
 	rig_do(&b.q, keep(load_run(&b, 0x22)));
 
 	p = prog_at(a.code);
@@ -245,11 +245,11 @@ TEST_F(RIG, all_of_it_is_kept)
 		.opcode = INSN_GEMM, .uop_bgn = UOPS - 1, .uop_end = UOPS, .iter_out = 1,
 		.iter_in = 1,
 	}));
-	rig_do(&a.q, keep(rig_run(CODE, p.count)));
+	rig_do(&a.q, keep(vtadev_desc_run(CODE, p.count, 0)));
 	assert_int_equal(kept_value(&b, &b.q), 0x22);
 	p = prog_at(a.code);
 	prog_store(&p, PROG_ACC_DEPTH - 1, OUT, 1, 0);
-	rig_do(&a.q, keep(rig_run(CODE, p.count)));
+	rig_do(&a.q, keep(vtadev_desc_run(CODE, p.count, 0)));
 	assert_int_equal(stored(&a), 2 * 3 * 16);
 }
 
@@ -267,8 +267,8 @@ TEST_F(RIG, moves_only_for_another_owner)
 	rig_do(&a.q, keep(load_run(&a, 0x11)));
 	rig_do(&a.q, keep(store_run(&a)));
 	/* Neither are the core's: no engine, the other engine, no instructions. */
-	rig_do(&b.q, rig_fill(OUT, 0, 16));
-	rig_do(&b.q, keep(rig_run(CODE, 0)));
+	rig_do(&b.q, vtadev_desc_fill(OUT, 0, 16));
+	rig_do(&b.q, keep(vtadev_desc_run(CODE, 0, 0)));
 	rig_do(&a.q, keep(store_run(&a)));
 	assert_int_equal(rig_counter(r, VTA_COUNTER_STATE_SAVES), 0);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_CONTEXT_SWITCHES), 0);
@@ -344,7 +344,8 @@ TEST_F(RIG, a_halt_drops_it)
 
 	/* By a fault of any descriptor, and by a doorbell. */
 	rig_do(&b.q, keep(load_run(&b, 0x22)));
-	rig_fails(&b.q, rig_fill(0x10000, 0, 16), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0x10000);
+	rig_fails(&b.q, vtadev_desc_fill(0x10000, 0, 16), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST,
+		  0x10000);
 	rig_queue_stop(&b.q, false);
 	restart(&b.q, 0);
 	assert_int_equal(kept_value(&b, &b.q), 0);
@@ -457,10 +458,10 @@ TEST_F(RIG, keep_needs_an_area)
 	rig_fails(&bare, keep(store_run(&b)), VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
 	rig_queue_stop(&bare, false);
 	rig_queue_start(&bare, 0);
-	rig_fails(&b.q, keep(rig_fill(OUT, 0, 16)), VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
+	rig_fails(&b.q, keep(vtadev_desc_fill(OUT, 0, 16)), VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
 	rig_queue_stop(&b.q, false);
 	restart(&b.q, 0);
-	rig_fails(&b.q, keep(rig_nop()), VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
+	rig_fails(&b.q, keep(vtadev_desc_nop()), VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
 }
 
 TEST_F(RIG, areas_are_checked_at_the_start)
@@ -550,7 +551,7 @@ TEST_F(RIG, failed_save_gives_up_the_descriptor_in_hand)
 	bench(&a, r, 0);
 	bench(&b, r, 1);
 	rig_do(&a.q, keep(load_run(&a, 0x11)));
-	rig_put(&a.q, rig_wait(DATA + 64, UINT64_MAX));
+	rig_put(&a.q, vtadev_desc_wait(DATA + 64, UINT64_MAX));
 	rig_submit(&a.q);
 	rig_await(r, REG_STATUS, REG_STATUS_BUSY, REG_STATUS_BUSY);
 	make_bad(&a, 0, 0);

@@ -57,10 +57,7 @@ static void go_on(struct rig_queue *q)
 
 static struct vta_desc endless_fill(void)
 {
-	return (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA, .width = 1, .rows = UINT32_MAX },
-	};
+	return vtadev_desc_fill2d(DATA, 0, 0, 1, UINT32_MAX);
 }
 
 static struct vta_desc endless_run(struct bench *b)
@@ -68,7 +65,7 @@ static struct vta_desc endless_run(struct bench *b)
 	struct prog p = prog_at(b->code);
 
 	prog_busy(&p);
-	return rig_run(CODE, p.count);
+	return vtadev_desc_run(CODE, p.count, 0);
 }
 
 /* ---- SUBMITTED ---- */
@@ -80,14 +77,14 @@ TEST_F(RIG, submitted_is_the_doorbell)
 	bench(&b, r);
 	rig_queue_start(&b.q, 0xfffffffe);
 	assert_int_equal(submitted(&b.q), 0xfffffffe);
-	rig_put(&b.q, rig_nop());
-	rig_put(&b.q, rig_nop());
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
+	rig_put(&b.q, vtadev_desc_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_wait_seq(&b.q, 0x100000001);
 	assert_int_equal(submitted(&b.q), 1);
 	/* The register is one more doorbell. */
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_set(b.r, REG_QUEUE_SUBMITTED(0), 2);
 	rig_wait_seq(&b.q, 0x100000002);
 	rig_queue_stop(&b.q, false);
@@ -101,10 +98,10 @@ TEST_F(RIG, stopped_queue_goes_on)
 
 	bench(&b, r);
 	rig_queue_start(&b.q, 100);
-	rig_put(&b.q, rig_signal(DATA, 1));
-	rig_put(&b.q, rig_wait(DATA + 8, 1));
+	rig_put(&b.q, vtadev_desc_signal(DATA, 1));
+	rig_put(&b.q, vtadev_desc_wait(DATA + 8, 1));
 	for (uint64_t i = 2; i < 12; i++)
-		rig_put(&b.q, rig_signal(DATA, i));
+		rig_put(&b.q, vtadev_desc_signal(DATA, i));
 	rig_submit(&b.q);
 	rig_wait_seq(&b.q, 101);
 	await_hand(&b.q, VTA_HAND_HELD);
@@ -132,7 +129,7 @@ TEST_F(RIG, wait_that_checks_again_is_held)
 
 	bench(&b, r);
 	rig_queue_start(&b.q, 0);
-	rig_put(&b.q, rig_wait(DATA, 1));
+	rig_put(&b.q, vtadev_desc_wait(DATA, 1));
 	rig_submit(&b.q);
 	await_hand(&b.q, VTA_HAND_HELD);
 	for (unsigned int i = 0; i < 10000; i++) {
@@ -158,11 +155,11 @@ TEST_F(RIG, waiting_descriptor_is_read_again)
 	rig_put(&holder, endless_fill());
 	rig_submit(&holder);
 	await_hand(&holder, VTA_HAND_IN_COPY);
-	rig_put(&b.q, rig_fill(DATA + 8, 0x11111111, 8));
+	rig_put(&b.q, vtadev_desc_fill(DATA + 8, 0x11111111, 8));
 	rig_submit(&b.q);
 	await_hand(&b.q, VTA_HAND_FOR_COPY);
 	rig_queue_stop(&b.q, false);
-	b.q.ring[0] = rig_fill(DATA + 8, 0x22222222, 8);
+	b.q.ring[0] = vtadev_desc_fill(DATA + 8, 0x22222222, 8);
 	go_on(&b.q);
 	rig_queue_stop(&holder, true);
 	rig_wait_seq(&b.q, 1);
@@ -183,7 +180,7 @@ TEST_F(RIG, nothing_is_lost_or_done_twice)
 	rig_queue_start(&pong, 0);
 	while (b.q.submitted < TOTAL) {
 		while (b.q.submitted < TOTAL && b.q.submitted - rig_seq(&b.q) < 16)
-			rig_put(&b.q, rig_signal(DATA, b.q.submitted + 1));
+			rig_put(&b.q, vtadev_desc_signal(DATA, b.q.submitted + 1));
 		/* It may be stopped, stopping or active by now. */
 		rig_set(b.r, REG_QUEUE_CTRL(0), 0);
 		rig_submit(&b.q);
@@ -207,8 +204,8 @@ TEST_F(RIG, doorbell_of_a_stopped_queue_counts)
 	bench(&b, r);
 	rig_queue_start(&b.q, 0);
 	rig_queue_stop(&b.q, false);
-	rig_put(&b.q, rig_nop());
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	assert_int_equal(rig_get(b.r, REG_QUEUE_STATE(0)), VTA_QUEUE_DISABLED);
 	assert_int_equal(rig_counter(b.r, VTA_COUNTER_BAD_ACCESSES), 0);
@@ -237,7 +234,7 @@ TEST_F(RIG, overflow_while_stopped_faults_at_the_start)
 	rig_queue_start(&b.q, 7);
 	/* The ring full to the last. */
 	for (int i = 0; i < 16; i++)
-		rig_put(&b.q, rig_nop());
+		rig_put(&b.q, vtadev_desc_nop());
 	rig_queue_stop(&b.q, false);
 	rig_submit(&b.q);
 	go_on(&b.q);
@@ -251,7 +248,7 @@ TEST_F(RIG, start_takes_what_is_submitted)
 
 	bench(&b, r);
 	for (int i = 0; i < 4; i++)
-		b.q.ring[i] = rig_signal(DATA, (uint64_t)i + 1);
+		b.q.ring[i] = vtadev_desc_signal(DATA, (uint64_t)i + 1);
 	rig_set64(b.r, REG_QUEUE_START_LO(0), 2);
 	rig_set(b.r, REG_QUEUE_SUBMITTED(0), 4);
 	rig_set(b.r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ENABLE);
@@ -267,8 +264,8 @@ TEST_F(RIG, taken_back_too_late)
 
 	bench(&b, r);
 	rig_queue_start(&b.q, 0);
-	rig_put(&b.q, rig_wait(DATA, 1));
-	rig_put(&b.q, rig_signal(DATA + 8, 1));
+	rig_put(&b.q, vtadev_desc_wait(DATA, 1));
+	rig_put(&b.q, vtadev_desc_signal(DATA + 8, 1));
 	rig_submit(&b.q);
 	await_hand(&b.q, VTA_HAND_HELD);
 	b.words[0] = 1;
@@ -289,12 +286,12 @@ TEST_F(RIG, aborted_queue_continues_with_the_same)
 	bench(&b, r);
 	rig_queue_start(&b.q, 0);
 	rig_put(&b.q, endless_fill());
-	rig_put(&b.q, rig_signal(DATA + 8, 5));
+	rig_put(&b.q, vtadev_desc_signal(DATA + 8, 5));
 	rig_submit(&b.q);
 	await_hand(&b.q, VTA_HAND_IN_COPY);
 	rig_queue_stop(&b.q, true);
 	assert_int_equal(submitted(&b.q), 2);
-	b.q.ring[0] = rig_nop();
+	b.q.ring[0] = vtadev_desc_nop();
 	go_on(&b.q);
 	rig_wait_seq(&b.q, 2);
 	assert_int_equal(b.words[1], 5);
@@ -328,7 +325,7 @@ TEST_F(RIG, engines_report_their_descriptors)
 	rig_queue(b.r, &copy, 5, 0, 4);
 	rig_queue_start(&copy, 0x1fffffffe);
 	rig_queue_start(&b.q, 41);
-	rig_do(&copy, rig_fill(DATA, 0, 8));
+	rig_do(&copy, vtadev_desc_fill(DATA, 0, 8));
 	/* It has ended one, and reports which it was. */
 	rig_await(b.r, REG_ENGINE_MOVES(VTA_COPY_ENGINE), UINT32_MAX, 2);
 	assert_true(sample_engine(b.r, VTA_COPY_ENGINE, &l));
@@ -361,7 +358,8 @@ TEST_F(RIG, engines_report_their_descriptors)
 	assert_true(sample_engine(b.r, VTA_COPY_ENGINE, &l));
 	assert_true(l.since > after);
 	rig_queue_start(&copy, 0);
-	rig_fails(&copy, rig_fill(0x7000000, 0, 4), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, 0x7000000);
+	rig_fails(&copy, vtadev_desc_fill(0x7000000, 0, 4), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST,
+		  0x7000000);
 	rig_await(b.r, REG_ENGINE_MOVES(VTA_COPY_ENGINE), UINT32_MAX, 6);
 	/* NOP, SIGNAL and WAIT take no engine; a reset begins anew. */
 	assert_int_equal(rig_get(b.r, REG_ENGINE_MOVES(VTA_COMPUTE_ENGINE)), 1);
@@ -388,7 +386,7 @@ TEST_F(RIG, reading_is_consistent)
 		struct look l;
 
 		if (q->submitted - rig_seq(q) < 16) {
-			rig_put(q, rig_fill(DATA, 0, 4000));
+			rig_put(q, vtadev_desc_fill(DATA, 0, 4000));
 			rig_submit(q);
 		}
 		if (!sample_engine(b.r, VTA_COPY_ENGINE, &l) || !l.moves)
@@ -418,15 +416,15 @@ TEST_F(RIG, hands)
 	rig_put(&q[1], endless_run(&b));
 	rig_submit(&q[1]);
 	await_hand(&q[1], VTA_HAND_IN_COMPUTE);
-	rig_put(&q[2], rig_run(CODE, 1));
+	rig_put(&q[2], vtadev_desc_run(CODE, 1, 0));
 	rig_submit(&q[2]);
 	await_hand(&q[2], VTA_HAND_FOR_COMPUTE);
-	rig_put(&q[3], rig_wait(DATA, 1));
+	rig_put(&q[3], vtadev_desc_wait(DATA, 1));
 	rig_submit(&q[3]);
 	await_hand(&q[3], VTA_HAND_HELD);
 	/* Not begun while the card may not, and so not in hand. */
 	rig_set(b.r, REG_CONTROL, 0);
-	rig_put(&q[4], rig_nop());
+	rig_put(&q[4], vtadev_desc_nop());
 	rig_submit(&q[4]);
 	assert_int_equal(rig_get(b.r, REG_QUEUE_STATE(4)), VTA_QUEUE_ACTIVE | REG_QUEUE_STATE_BUSY);
 	rig_set(b.r, REG_CONTROL, REG_CONTROL_ENABLE);
@@ -445,7 +443,7 @@ TEST_F(RIG, enabling_sends_again)
 	rig_set(b.r, REG_EVENT_VECTOR, 0);
 	rig_set(b.r, REG_EVENT_ENABLE, REG_EVENT_ALL);
 	rig_queue_start(&b.q, 0);
-	rig_put(&b.q, rig_fill(0x7000000, 0, 4));
+	rig_put(&b.q, vtadev_desc_fill(0x7000000, 0, 4));
 	rig_submit(&b.q);
 	rig_halted(&b.q);
 	assert_int_equal(vfc_irq_wait(&b.r->c, 0, RIG_SOON), 1);

@@ -143,7 +143,7 @@ static bool cards_run(struct streams *s, unsigned int o, struct core_fault *faul
 	struct rig_queue *q = &c->space[o][c->context].queue;
 	struct vta_fault record;
 
-	rig_put(q, rig_run(gen_insn_addr(s->gen), s->stream.count));
+	rig_put(q, vtadev_desc_run(gen_insn_addr(s->gen), s->stream.count, 0));
 	rig_submit(q);
 	if (rig_completes(q)) {
 		*cycles = q->page->status.cycles;

@@ -41,11 +41,11 @@ TEST_F(RIG, signal_stores)
 
 	start(r, &q, 0, 0);
 	words[2] = UINT64_MAX;
-	rig_do(&q, rig_signal(DATA + 8, 0x1122334455667788));
+	rig_do(&q, vtadev_desc_signal(DATA + 8, 0x1122334455667788));
 	assert_true(words[1] == 0x1122334455667788);
 	assert_int_equal(words[0], 0);
 	assert_true(words[2] == UINT64_MAX);
-	rig_do(&q, rig_signal(CARD + 0x1ffff8, 0xfedcba9876543210));
+	rig_do(&q, vtadev_desc_signal(CARD + 0x1ffff8, 0xfedcba9876543210));
 	assert_true(*(uint64_t *)(r->c.bar4 + 0x1ffff8) == 0xfedcba9876543210);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_MEM_WRITE_BYTES), 8);
 }
@@ -57,14 +57,14 @@ TEST_F(RIG, wait_compares)
 
 	start(r, &q, 0, 0);
 	words[0] = 5;
-	rig_do(&q, rig_wait(DATA, 5));
-	rig_do(&q, rig_wait(DATA, 4));
-	rig_do(&q, rig_wait(DATA, 0));
+	rig_do(&q, vtadev_desc_wait(DATA, 5));
+	rig_do(&q, vtadev_desc_wait(DATA, 4));
+	rig_do(&q, vtadev_desc_wait(DATA, 0));
 	/* Unsigned, all 64 bits. */
 	words[0] = 1ull << 63;
-	rig_do(&q, rig_wait(DATA, INT64_MAX));
+	rig_do(&q, vtadev_desc_wait(DATA, INT64_MAX));
 	words[0] = 0x00000001ffffffff;
-	rig_put(&q, rig_wait(DATA, 0x0000000200000000));
+	rig_put(&q, vtadev_desc_wait(DATA, 0x0000000200000000));
 	rig_submit(&q);
 	assert_waits(&q, 4);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE | REG_QUEUE_STATE_BUSY |
@@ -92,15 +92,15 @@ TEST_F(RIG, signal_wakes_wait)
 	start(r, &a, 0, 0);
 	start(r, &b, 1, 1);
 	start(r, &c, 2, 1);
-	rig_put(&b, rig_wait(0x30008, 2));
-	rig_put(&b, rig_signal(0x30010, 1));
+	rig_put(&b, vtadev_desc_wait(0x30008, 2));
+	rig_put(&b, vtadev_desc_signal(0x30010, 1));
 	rig_submit(&b);
-	rig_put(&c, rig_wait(0x30010, 1));
+	rig_put(&c, vtadev_desc_wait(0x30010, 1));
 	rig_submit(&c);
 	assert_waits(&b, 0);
-	rig_do(&a, rig_signal(CARD + 4096 + 8, 1));
+	rig_do(&a, vtadev_desc_signal(CARD + 4096 + 8, 1));
 	assert_waits(&b, 0);
-	rig_do(&a, rig_signal(CARD + 4096 + 8, 3));
+	rig_do(&a, vtadev_desc_signal(CARD + 4096 + 8, 3));
 	rig_wait_seq(&b, 2);
 	rig_wait_seq(&c, 1);
 	memcpy(&shared, r->c.bar4 + 4096 + 16, sizeof(shared));
@@ -116,10 +116,10 @@ TEST_F(RIG, signal_orders)
 	start(r, &a, 0, 0);
 	start(r, &b, 1, 0);
 	for (uint32_t i = 1; i <= 200; i++) {
-		rig_put(&b, rig_wait(DATA, i));
-		rig_put(&b, rig_copy(DATA + 2048, CARD, 1024));
-		rig_put(&a, rig_fill(CARD, i * 0x01010101, 1024));
-		rig_put(&a, rig_signal(DATA, i));
+		rig_put(&b, vtadev_desc_wait(DATA, i));
+		rig_put(&b, vtadev_desc_copy(DATA + 2048, CARD, 1024));
+		rig_put(&a, vtadev_desc_fill(CARD, i * 0x01010101, 1024));
+		rig_put(&a, vtadev_desc_signal(DATA, i));
 		rig_submit(&b);
 		rig_submit(&a);
 		rig_wait_seq(&b, 2 * i);
@@ -136,8 +136,8 @@ TEST_F(RIG, wait_faults_later)
 
 	bench(r, 0);
 	start(r, &q, 0, 0);
-	rig_put(&q, rig_nop());
-	rig_put(&q, rig_wait(DATA + 16, 1));
+	rig_put(&q, vtadev_desc_nop());
+	rig_put(&q, vtadev_desc_wait(DATA + 16, 1));
 	rig_submit(&q);
 	assert_waits(&q, 1);
 	*rig_l2(r, 0, DATA) = 0;
@@ -158,11 +158,11 @@ TEST_F(RIG, doorbell_overflow)
 
 	bench(r, 0);
 	start(r, &q, 0, 0);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	/* The whole ring may wait, one more may not. */
-	rig_put(&q, rig_wait(DATA, 1));
+	rig_put(&q, vtadev_desc_wait(DATA, 1));
 	for (int i = 0; i < 15; i++)
-		rig_put(&q, rig_nop());
+		rig_put(&q, vtadev_desc_nop());
 	rig_submit(&q);
 	assert_waits(&q, 1);
 	rig_doorbell(r, 0, (uint32_t)q.submitted + 1);
@@ -180,7 +180,7 @@ TEST_F(RIG, doorbell_overflow)
 	assert_int_equal(q.page->status.fault_reason, 0);
 	/* Going back behind what has been done is too much as well. */
 	rig_queue_start(&q, 0);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	rig_doorbell(r, 0, 0);
 	assert_int_equal(rig_halted(&q).reason, VTA_FAULT_DOORBELL);
 }
@@ -191,10 +191,7 @@ TEST_F(RIG, doorbell_overflow_stops_engines)
 
 	bench(r, 0);
 	start(r, &q, 0, 0);
-	rig_put(&q, (struct vta_desc) {
-		.op_flags = VTA_OP_FILL,
-		.fill = { .dst = DATA, .width = 1, .rows = UINT32_MAX },
-	});
+	rig_put(&q, vtadev_desc_fill2d(DATA, 0, 0, 1, UINT32_MAX));
 	rig_submit(&q);
 	rig_await(r, REG_STATUS, REG_STATUS_BUSY, REG_STATUS_BUSY);
 	rig_doorbell(r, 0, 0x80000000);
@@ -220,7 +217,7 @@ TEST_F(RIG, nothing_unasked)
 
 	bench(r, 0);
 	start(r, &q, 0, 0);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	for (unsigned int v = 0; v < r->c.nr_irqs; v++)
 		assert_int_equal(vfc_irq_wait(&r->c, v, 1), 0);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_INTERRUPTS), 0);
@@ -232,7 +229,7 @@ TEST_F(RIG, arm_fires_once)
 
 	bench(r, 0);
 	start(r, &q, 0, 0);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	/* Reached already: at once, each time. */
 	rig_set(r, REG_QUEUE_ARM(0), 1);
 	assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
@@ -240,16 +237,16 @@ TEST_F(RIG, arm_fires_once)
 	assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
 	/* Later: when it is reached, and no more. */
 	rig_set(r, REG_QUEUE_ARM(0), 3);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_no_irq(r, RIG_VECTOR(0));
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_no_irq(r, RIG_VECTOR(0));
 	/* When the interrupt is there, so is the number. */
 	for (uint32_t i = 5; i < 100; i++) {
 		rig_set(r, REG_QUEUE_ARM(0), i);
-		rig_put(&q, rig_fill(DATA, i, 4));
+		rig_put(&q, vtadev_desc_fill(DATA, i, 4));
 		rig_submit(&q);
 		assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
 		assert_true(rig_seq(&q) == i);
@@ -266,22 +263,22 @@ TEST_F(RIG, arm_replaces)
 	start(r, &q, 0, 0);
 	rig_set(r, REG_QUEUE_ARM(0), 1);
 	rig_set(r, REG_QUEUE_ARM(0), 2);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_no_irq(r, RIG_VECTOR(0));
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
 	/* By one that has been reached: now, and then no more. */
 	rig_set(r, REG_QUEUE_ARM(0), 3);
 	rig_set(r, REG_QUEUE_ARM(0), 2);
 	assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_no_irq(r, RIG_VECTOR(0));
 	/* A stop disarms, and a queue that is not active cannot be armed. */
 	rig_set(r, REG_QUEUE_ARM(0), 4);
 	rig_queue_stop(&q, false);
 	rig_set(r, REG_QUEUE_ARM(0), 0);
 	rig_queue_start(&q, 3);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_no_irq(r, RIG_VECTOR(0));
 	assert_int_equal(rig_counter(r, VTA_COUNTER_ARMS), 5);
 }
@@ -297,12 +294,12 @@ TEST_F(RIG, arm_wraps)
 	rig_set(r, REG_QUEUE_ARM(0), 0x7fffffff);
 	assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
 	rig_set(r, REG_QUEUE_ARM(0), 0x7ffffffe);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_no_irq(r, RIG_VECTOR(0));
 	rig_set(r, REG_QUEUE_ARM(0), 1);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_no_irq(r, RIG_VECTOR(0));
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_int_equal(irqs(r, RIG_VECTOR(0)), 1);
 	assert_true(rig_seq(&q) == 0x300000001);
 }
@@ -351,7 +348,7 @@ TEST_F(RIG_MSI, msi_does_too)
 	bench(r, 0);
 	start(r, &q, 2, 0);
 	rig_set(r, REG_QUEUE_ARM(2), 1);
-	rig_do(&q, rig_nop());
+	rig_do(&q, vtadev_desc_nop());
 	assert_int_equal(irqs(r, RIG_VECTOR(2)), 1);
 	assert_int_equal(rig_counter(r, VTA_COUNTER_INTERRUPTS), 1);
 }
@@ -373,8 +370,8 @@ TEST(all_queues)
 	}
 	/* A chain: each waits for the one before it, and the last is rung first. */
 	for (unsigned int i = VTA_QUEUES_MAX; i-- > 0;) {
-		rig_put(&q[i], rig_wait(DATA, i));
-		rig_put(&q[i], rig_signal(DATA, i + 1));
+		rig_put(&q[i], vtadev_desc_wait(DATA, i));
+		rig_put(&q[i], vtadev_desc_signal(DATA, i + 1));
 		rig_set(r, REG_QUEUE_ARM(i), 2);
 		rig_submit(&q[i]);
 	}

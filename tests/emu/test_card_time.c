@@ -112,10 +112,10 @@ static void go(struct bench *b)
 /* Queue 0 gets the word from the host, the others from queue 0. */
 static void gate(struct bench *b)
 {
-	rig_put(&b->q[0], rig_wait(GATE, 1));
-	rig_put(&b->q[0], rig_signal(GATE + 8, 1));
+	rig_put(&b->q[0], vtadev_desc_wait(GATE, 1));
+	rig_put(&b->q[0], vtadev_desc_signal(GATE + 8, 1));
 	for (unsigned int i = 1; i < QUEUES; i++)
-		rig_put(&b->q[i], rig_wait(GATE + 8, 1));
+		rig_put(&b->q[i], vtadev_desc_wait(GATE + 8, 1));
 }
 
 /* A stream of one instruction that takes the 9 cycles of an ALU step. */
@@ -124,7 +124,7 @@ static struct vta_desc short_run(struct bench *b)
 	struct prog p = prog_at(b->data + (STREAM - DATA));
 
 	prog_add_imm(&p, 1, 0);
-	return rig_run(STREAM, p.count);
+	return vtadev_desc_run(STREAM, p.count, 0);
 }
 
 #define RUN_CYCLES	10u	/* it begins at 1 */
@@ -145,12 +145,12 @@ TEST_F(MODEL, takes_its_cycles)
 	uint64_t at;
 
 	gate(b);
-	s[0] = submit_stamped(b, 0, rig_copy(CARD, CARD + 0x10000, 1600));
-	s[1] = submit_stamped(b, 0, rig_fill(CARD, 0, 16));
-	s[2] = submit_stamped(b, 0, rig_nop());
+	s[0] = submit_stamped(b, 0, vtadev_desc_copy(CARD, CARD + 0x10000, 1600));
+	s[1] = submit_stamped(b, 0, vtadev_desc_fill(CARD, 0, 16));
+	s[2] = submit_stamped(b, 0, vtadev_desc_nop());
 	s[3] = submit_stamped(b, 0, short_run(b));
-	s[4] = submit_stamped(b, 0, rig_signal(DATA + 64, 1));
-	s[5] = submit_stamped(b, 0, rig_copy(CARD, CARD + 0x10000, 0));
+	s[4] = submit_stamped(b, 0, vtadev_desc_signal(DATA + 64, 1));
+	s[5] = submit_stamped(b, 0, vtadev_desc_copy(CARD, CARD + 0x10000, 0));
 	go(b);
 
 	at = s[0]->start;
@@ -178,7 +178,7 @@ TEST_F(MODEL, engines_work_at_the_same_time)
 
 	gate(b);
 	for (unsigned int i = 0; i < 8; i++) {
-		copy[i] = submit_stamped(b, 1, rig_copy(CARD, CARD + 0x10000, 16000));
+		copy[i] = submit_stamped(b, 1, vtadev_desc_copy(CARD, CARD + 0x10000, 16000));
 		run[i] = submit_stamped(b, 2, short_run(b));
 	}
 	go(b);
@@ -198,7 +198,7 @@ TEST_F(MODEL, one_engine_takes_turns)
 	gate(b);
 	for (unsigned int i = 0; i < 6; i++)
 		for (unsigned int q = 0; q < 2; q++)
-			s[q][i] = submit_stamped(b, 1 + q, rig_fill(CARD, 0, 16000));
+			s[q][i] = submit_stamped(b, 1 + q, vtadev_desc_fill(CARD, 0, 16000));
 	go(b);
 	/* Whichever queue came first, both alternate without a gap. */
 	start = s[0][0]->start < s[1][0]->start ? s[0][0]->start : s[1][0]->start;
@@ -219,12 +219,12 @@ TEST_F(MODEL, signals_take_no_time)
 
 	gate(b);
 	for (unsigned int i = 0; i < 4; i++) {
-		copy[i] = submit_stamped(b, 1, rig_copy(CARD, CARD + 0x10000, 160));
-		rig_put(&b->q[1], rig_signal(DATA + 64, i + 1));
-		rig_put(&b->q[1], rig_wait(DATA + 72, i + 1));
-		rig_put(&b->q[2], rig_wait(DATA + 64, i + 1));
+		copy[i] = submit_stamped(b, 1, vtadev_desc_copy(CARD, CARD + 0x10000, 160));
+		rig_put(&b->q[1], vtadev_desc_signal(DATA + 64, i + 1));
+		rig_put(&b->q[1], vtadev_desc_wait(DATA + 72, i + 1));
+		rig_put(&b->q[2], vtadev_desc_wait(DATA + 64, i + 1));
 		run[i] = submit_stamped(b, 2, short_run(b));
-		rig_put(&b->q[2], rig_signal(DATA + 72, i + 1));
+		rig_put(&b->q[2], vtadev_desc_signal(DATA + 72, i + 1));
 	}
 	go(b);
 	for (unsigned int i = 0; i < 4; i++) {
@@ -251,7 +251,7 @@ static void rest(void)
 
 TEST_F(SLOW_CLOCK, the_host_sees_it_take_its_time)
 {
-	const struct vta_stamp *s = submit_stamped(b, 0, rig_fill(CARD, 0, 160));
+	const struct vta_stamp *s = submit_stamped(b, 0, vtadev_desc_fill(CARD, 0, 160));
 	uint64_t begun = host_ns();
 
 	rig_submit(&b->q[0]);
@@ -278,8 +278,8 @@ TEST_F(MODEL, time_passes_when_idle)
 TEST_F(MODEL, idle_takes_no_cpu)
 {
 	rig_is_idle(b->r, 500);
-	submit_stamped(b, 0, rig_fill(CARD, 0, 160));
-	submit_stamped(b, 0, rig_wait(GATE, 1));
+	submit_stamped(b, 0, vtadev_desc_fill(CARD, 0, 160));
+	submit_stamped(b, 0, vtadev_desc_wait(GATE, 1));
 	rig_submit(&b->q[0]);
 	rig_wait_seq(&b->q[0], 1);
 	rig_is_idle(b->r, 500);
@@ -299,7 +299,7 @@ TEST_F(SCALED, time_passes_more_slowly)
 	assert_int_not_equal(rig_get(b->r, REG_HEARTBEAT), beat);
 
 	/* 20 us of the card's are 20 s of the host's: it is given up before. */
-	s = submit_stamped(b, 0, rig_fill(CARD, 0, 0));
+	s = submit_stamped(b, 0, vtadev_desc_fill(CARD, 0, 0));
 	rig_submit(&b->q[0]);
 	rest();
 	assert_int_equal(rig_seq(&b->q[0]), 0);
@@ -310,7 +310,7 @@ TEST_F(SCALED, time_passes_more_slowly)
 /* Here a copy takes a minute. */
 static void begin_a_minute(struct bench *b)
 {
-	rig_put(&b->q[0], rig_fill(CARD, 0, 1000000));
+	rig_put(&b->q[0], vtadev_desc_fill(CARD, 0, 1000000));
 	rig_submit(&b->q[0]);
 	rig_await(b->r, REG_STATUS, REG_STATUS_BUSY, REG_STATUS_BUSY);
 	rest();
@@ -339,7 +339,7 @@ TEST_F(SLOW_CLOCK, others_do_not_wait)
 
 	begin_a_minute(b);
 	s = submit_stamped(b, 1, short_run(b));
-	submit_stamped(b, 1, rig_nop());
+	submit_stamped(b, 1, vtadev_desc_nop());
 	rig_submit(&b->q[1]);
 	rig_wait_seq(&b->q[1], 2);
 	assert_int_equal(s->end - s->start, RUN_CYCLES * 1000000ull);

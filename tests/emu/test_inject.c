@@ -77,7 +77,7 @@ static void stands_still(struct rig_queue *q)
 
 static struct vta_desc copy(void)
 {
-	return rig_copy(DATA, DATA + VTA_PAGE_SIZE, 64);
+	return vtadev_desc_copy(DATA, DATA + VTA_PAGE_SIZE, 64);
 }
 
 /* ---- Queues and engines ---- */
@@ -96,13 +96,13 @@ TEST_F(RIG, fault_of_each_reason)
 
 		snprintf(what, sizeof(what), "fault=%s", names[i]);
 		order(r, what);
-		rig_put(&b.q, rig_nop());
+		rig_put(&b.q, vtadev_desc_nop());
 		rig_submit(&b.q);
 		assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_PAGE + i);
 		rig_queue_stop(&b.q, true);
 		rig_queue_start(&b.q, 0);
 		b.q.submitted = 0;
-		rig_do(&b.q, rig_nop());
+		rig_do(&b.q, vtadev_desc_nop());
 	}
 }
 
@@ -113,13 +113,13 @@ TEST_F(RIG, fault_for_one_queue_after_some)
 	bench(&b, r);
 	order(r, "fault=insn@1+2");
 	for (unsigned int i = 0; i < 5; i++)
-		rig_do(&b.q, rig_nop());
-	rig_do(&b.other, rig_nop());
-	rig_do(&b.other, rig_nop());
+		rig_do(&b.q, vtadev_desc_nop());
+	rig_do(&b.other, vtadev_desc_nop());
+	rig_do(&b.other, vtadev_desc_nop());
 	assert_int_equal(happened(r, "fault"), 0);
-	assert_int_equal(rig_fails(&b.other, rig_nop(), VTA_FAULT_INSN, 0, 0).seq, 3);
+	assert_int_equal(rig_fails(&b.other, vtadev_desc_nop(), VTA_FAULT_INSN, 0, 0).seq, 3);
 	assert_int_equal(happened(r, "fault"), 1);
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 }
 
 TEST_F(RIG, hung_engine)
@@ -132,7 +132,7 @@ TEST_F(RIG, hung_engine)
 	rig_submit(&b.q);
 	stands_still(&b.q);
 	assert_true(rig_get(r, REG_QUEUE_STATE(0)) & REG_QUEUE_STATE_BUSY);
-	rig_do(&b.other, rig_nop());	/* needs no engine */
+	rig_do(&b.other, vtadev_desc_nop());	/* needs no engine */
 	rig_queue_stop(&b.q, true);
 	/* It would hang again, if it were not for the end of it. */
 	rig_queue_start(&b.q, 0);
@@ -166,7 +166,7 @@ TEST_F(RIG, hung_card)
 	bench(&b, r);
 	order(r, "hang-all");
 	beat = rig_get(r, REG_HEARTBEAT);
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	stands_still(&b.q);
 	assert_int_equal(rig_get(r, REG_HEARTBEAT), beat);
@@ -206,7 +206,7 @@ TEST_F(RIG, lost_doorbell_and_arm)
 
 	bench(&b, r);
 	order(r, "doorbell-lost 1");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	stands_still(&b.q);
 	rig_submit(&b.q);
@@ -227,7 +227,7 @@ TEST_F(RIG, late_status)
 	bench(&b, r);
 	order(r, "status-late=2000 1");
 	rig_set(r, REG_QUEUE_ARM(0), 1);
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	assert_int_equal(vfc_irq_wait(&r->c, RIG_VECTOR(0), RIG_SOON), 1);
 	assert_int_equal(rig_seq(&b.q), 0);
@@ -240,11 +240,11 @@ TEST_F(RIG, lost_status)
 
 	bench(&b, r);
 	order(r, "status-lost 1");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 1);
 	assert_int_equal(rig_seq(&b.q), 0);
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 	assert_int_equal(rig_seq(&b.q), 2);
 }
 
@@ -255,7 +255,7 @@ TEST_F(RIG, torn_halt)
 	bench(&b, r);
 	order(r, "status-torn=2000");
 	order(r, "fault=page");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	while (b.q.page->status.state != VTA_QUEUE_HALTED)
 		;
@@ -268,20 +268,20 @@ TEST_F(RIG, wild_numbers)
 	struct bench b;
 
 	bench(&b, r);
-	rig_do(&b.q, rig_nop());
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 	order(r, "seq-back=2 1");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 3);
 	assert_int_equal(rig_seq(&b.q), 0);
 	order(r, "seq-jump=0x100000000 1");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 4);
 	assert_true(b.q.page->status.seq == 0x100000004ull);
 	order(r, "state-wild=77 1");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_SEQ_LO(0), UINT32_MAX, 5);
 	assert_int_equal(b.q.page->status.state, 77);
@@ -294,7 +294,7 @@ TEST_F(RIG, wild_record)
 	bench(&b, r);
 	order(r, "record-wild");
 	order(r, "fault=page");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE, VTA_QUEUE_HALTED);
 	assert_int_equal(b.q.page->fault.queue, UINT32_MAX);
@@ -310,7 +310,7 @@ TEST_F(RIG, wild_words)
 	bench(&b, r);
 	order(r, "record-wild=0xc");
 	order(r, "fault=page");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE, VTA_QUEUE_HALTED);
 	assert_int_equal(b.q.page->fault.reason, VTA_FAULT_PAGE);
@@ -325,7 +325,7 @@ TEST_F(RIG, halt_without_a_record)
 	bench(&b, r);
 	order(r, "halt-lost");
 	order(r, "fault=page");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	rig_await(r, REG_QUEUE_STATE(0), REG_QUEUE_STATE_STATE, VTA_QUEUE_HALTED);
 	assert_int_equal(b.q.page->status.state, VTA_QUEUE_ACTIVE);
@@ -359,7 +359,7 @@ TEST_F(RIG, irq_storm)
 	order(r, "irq-storm=2");
 	while (count < 1000)
 		count += vfc_irq_wait(&r->c, 2, RIG_SOON);
-	rig_do(&b.q, rig_nop());
+	rig_do(&b.q, vtadev_desc_nop());
 	order(r, "clear");
 	vfc_irq_wait(&r->c, 2, 0);
 	assert_int_equal(vfc_irq_wait(&r->c, 2, RIG_NEVER), 0);
@@ -372,7 +372,7 @@ TEST_F(RIG, stuck_event)
 	bench(&b, r);
 	order(r, "event-stuck");
 	order(r, "fault=page");
-	rig_put(&b.q, rig_nop());
+	rig_put(&b.q, vtadev_desc_nop());
 	rig_submit(&b.q);
 	assert_int_equal(vfc_irq_wait(&r->c, 0, RIG_SOON), 1);
 	rig_set(r, REG_EVENT, REG_EVENT_ALL);

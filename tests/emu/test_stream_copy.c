@@ -52,7 +52,7 @@ TEST_F(RIG, large_copy)
 {
 	struct rig_queue q;
 	uint8_t *dst, *src = malloc(SRC_PAGES * VTA_PAGE_SIZE);
-	struct vta_desc desc = rig_copy(DST + 1, SRC + 2, WIDTH);
+	struct vta_desc desc = vtadev_desc_copy(DST + 1, SRC + 2, WIDTH);
 	uint64_t at;
 
 	assert_non_null(src);
