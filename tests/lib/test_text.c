@@ -14,7 +14,7 @@ TEST(every_documented_error_has_its_own_text)
 	static const int errors[] = {
 		EINVAL, ENOENT, EACCES, ENOMEM, ENOSPC, EEXIST, ERANGE, EAGAIN,
 		ETIMEDOUT, EIO, EPROTO, EOPNOTSUPP, ENODEV, ENOTTY, EFAULT,
-		EINTR, EBUSY, EMFILE, EDQUOT, EBADF, ECANCELED,
+		EINTR, EBUSY, EMFILE, EDQUOT, EBADF, ECANCELED, ECHILD,
 	};
 	size_t count = sizeof(errors) / sizeof(*errors);
 

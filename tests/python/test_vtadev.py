@@ -928,6 +928,19 @@ class Futures(WithCard):
     def test_odd_arguments_are_refused(self):
         with self.assertRaisesRegex(ValueError, "null"):
             vtadev.Pool(ECHO, ["soft\0x"])
+        for opened in (lambda: vtadev.open("soft\0x"), lambda: vtadev.Program(ECHO, "soft\0x"),
+                       lambda: vtadev.Program("a\0b"), lambda: vtadev.Array("b\0", (4,))):
+            with self.assertRaisesRegex(ValueError, "null"):
+                opened()
+        free = self.card.mem_free()
+        for number in (float("nan"), float("inf"), 1.5, "2", None):
+            with self.assertRaises((TypeError, ValueError)):
+                self.card.program(ECHO, runs=number)
+            with self.assertRaises((TypeError, ValueError)):
+                vtadev.Pool(ECHO, ["soft"], depth=number)
+            with self.assertRaises(TypeError):
+                vtadev.Array("b", (number,))
+        self.assertEqual(self.card.mem_free(), free)
         with self.assertRaises(ValueError):
             vtadev.Array("x", (4,))
         with vtadev.Pool(ECHO, ["soft"]) as pool:
@@ -991,8 +1004,10 @@ class Futures(WithCard):
             called.clear()
 
     def test_dropped_program_waits_for_no_callback(self):
-        go, called, files = threading.Event(), threading.Event(), len(os.listdir("/proc/self/fd"))
+        go, called = threading.Event(), threading.Event()
         self.addCleanup(go.set)
+        gc.collect()        # what other tests have left
+        files = len(os.listdir("/proc/self/fd"))
 
         def callback(_):
             called.set()
@@ -1054,6 +1069,34 @@ class Futures(WithCard):
         program._engine.places[0] = Closing()
         with self.assertRaisesRegex(ValueError, "closed"):
             program.submit(b"abcd").result(PATIENCE)
+
+    def test_stuck_future_blocks_no_other(self):
+        """As concurrent.futures.wait() may leave one, when a signal's handler raises in it."""
+        def hold():
+            with contextlib.ExitStack() as last:
+                for future in stuck:
+                    future._condition.acquire()
+                    last.callback(future._condition.release)
+                held.set()
+                go.wait()
+
+        self.addCleanup(lambda: go.set())
+        for runner in (self.program, vtadev.Pool(ECHO, ["soft"])):
+            held, go = threading.Event(), threading.Event()
+            with unittest.mock.patch.object(vtadev, "_STUCK_SECONDS", 0.01):
+                with runner._engine.lock:       # so that none is done yet
+                    stuck = [runner.submit(b"abcd") for _ in range(5)]
+                    thread = threading.Thread(target=hold)
+                    thread.start()
+                    held.wait()
+                for _ in range(3):
+                    self.assertEqual(bytes(runner.submit(b"abcd").result(PATIENCE)), b"abcd")
+                # Each of them has begun, and the others wait for the pool's thread.
+                runner.close()
+            go.set()
+            thread.join()
+            for future in stuck:
+                self.assertEqual(bytes(future.result(PATIENCE)), b"abcd")
 
     def test_timeouts_beyond_what_threads_can_wait(self):
         with vtadev.Pool(ECHO, ["soft"]) as pool:

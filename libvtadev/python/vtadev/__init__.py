@@ -351,15 +351,17 @@ class _Engine:
                     return False
                 job = self.pending.popleft()
             future, inputs, _ = job
-            begun = future.cancelled() or place.begin(inputs, job)
+            stuck = _stuck(future)
+            begun = not stuck and future.cancelled() or place.begin(inputs, job)
         except BaseException as exception:
             if job and place.job is not job:
-                _refuse(job[0], exception)
+                _settle(_refuse, job[0], exception)
             if not isinstance(exception, Exception):
                 raise
             return True
         if begun:
-            future.set_running_or_notify_cancel()
+            if not stuck:
+                future.set_running_or_notify_cancel()
             if self.closed:     # meanwhile: close() may not have seen this job
                 _answer(future, None, ValueError("the program was closed"))
             self._rouse()
@@ -368,7 +370,7 @@ class _Engine:
             if not self.closed:
                 self.pending.appendleft(job)
                 return False
-        _cancel(future)
+        _settle(_cancel, future)
         return False
 
     def _rouse(self):
@@ -447,9 +449,9 @@ class _Engine:
             loops, self.loops = self.loops, {}
         with contextlib.ExitStack() as last:    # calls all, the last one first, if any raises
             for future, _, _ in jobs:
-                last.callback(_give_up, future, "the program was closed")
+                last.callback(_settle, _give_up, future, "the program was closed")
             for future, _, _ in pending:
-                last.callback(_cancel, future)
+                last.callback(_settle, _cancel, future)
             for loop, fd in loops.items():
                 last.callback(_leave, loop, fd, self.timers.pop(loop))
             last.callback(event.set)
@@ -486,8 +488,34 @@ class _Condition(type(threading.RLock())):
         self.notify_all = self._condition.notify_all
 
 
+# A future whose lock is held for longer was left locked: concurrent.futures.wait(), which has the
+# locks of all its futures for a moment, leaves them so when a signal's handler raises within it.
+_STUCK_SECONDS = 1
+
+
+def _stuck(future):
+    if not future._condition.acquire(timeout=_STUCK_SECONDS):
+        return True
+    future._condition.release()
+    return False
+
+
+def _settle(function, future, *args):
+    """Call function, or have a thread of its own do so that waits for a stuck future's lock: the
+    others' thread does not."""
+    if _stuck(future):
+        threading.Thread(target=_survive, args=(function, future, *args), name="vtadev-stuck",
+                         daemon=True).start()
+    else:
+        function(future, *args)
+
+
 def _answer(future, outputs, error):
     """Give a future its result, or exception, if it has none yet and was not cancelled."""
+    _settle(_set, future, outputs, error)
+
+
+def _set(future, outputs, error):
     try:
         if error:
             future.set_exception(error)
@@ -500,7 +528,7 @@ def _answer(future, outputs, error):
 def _give_up(future, why):
     """Cancel a future, or, if its run has begun, give it an exception."""
     if not future.cancel():
-        _answer(future, None, ValueError(why))
+        _set(future, None, ValueError(why))
 
 
 def _refuse(future, error):
@@ -767,7 +795,7 @@ class _PoolEngine:
         except BaseException:
             self.running.discard(future)
             raise
-        if not given or not future.set_running_or_notify_cancel():
+        if not given or not _stuck(future) and not future.set_running_or_notify_cancel():
             self.running.discard(future)
         return given
 
@@ -779,7 +807,7 @@ class _PoolEngine:
                 if self.closed or not self.pending:
                     return
                 future, inputs = self.pending[0]
-                cancelled = future.cancelled()
+                cancelled = not _stuck(future) and future.cancelled()
                 try:
                     if not cancelled and not self._give(future, inputs):
                         return
@@ -789,7 +817,7 @@ class _PoolEngine:
                     return
                 self.pending.popleft()
             if cancelled or error:
-                _refuse(future, error)
+                _settle(_refuse, future, error)
 
     def _serve(self, fd):
         poller = select.poll()
@@ -821,9 +849,9 @@ class _PoolEngine:
             pending, self.pending = self.pending, collections.deque()
         with contextlib.ExitStack() as last:    # calls all, the last one first, if any raises
             for future in running:
-                last.callback(_give_up, future, "the pool was closed")
+                last.callback(_settle, _give_up, future, "the pool was closed")
             for future, _ in pending:
-                last.callback(_cancel, future)
+                last.callback(_settle, _cancel, future)
             last.callback(self.core.close)
             last.callback(self.wake.set)
 
