@@ -118,14 +118,9 @@ fi
 
 # ---- In containers ----
 
-"$top/tests/vtactl/podman.sh" "$tmp/vtactl" "$tmp/one" > "$tmp/podman" 2>&1
-while read -r line; do
-	n=$((n + 1))
-	case $line in
-	"not ok "*)	failed=1 ;;
-	esac
-	echo "${line/ok /ok $n }"
-done < <(grep -E '^(not )?ok ' "$tmp/podman")
+"$top/tests/vtactl/podman.sh" "$tmp/vtactl" "$tmp/one" "$n" > "$tmp/podman" 2>&1 || failed=1
+grep -E '^(not )?ok ' "$tmp/podman"
+n=$((n + $(grep -cE '^(not )?ok ' "$tmp/podman")))
 [ "$failed" -eq 0 ] || sed 's/^/# /' "$tmp/podman"
 
 echo "1..$n"

@@ -3,30 +3,36 @@
 #
 # Containers of podman get cards by the specification that vtactl cdi writes: of root, in a
 # user namespace, of a user without rights. In place of a card there is /dev/full, whose
-# writes fail with ENOSPC. Prints results of TAP without numbers.
+# writes fail with ENOSPC. Prints results of TAP.
 #
-#   tests/vtactl/podman.sh VTACTL MACHINE
+#   tests/vtactl/podman.sh VTACTL MACHINE N
 #
-# MACHINE is umockdev's, with one card. Everything that is mounted or made is in a mount
-# namespace of its own, and in memory.
+# MACHINE is umockdev's, with one card. N results have been printed before. Everything that is
+# mounted or made is in a mount namespace of its own, and in memory.
 set -u
 
 vtactl=$1 machine=$2
 user=12345 group=5
+said=
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
+n=$3
+tap_prefix="podman: "
+show() { printf '%s\n' "$said"; }
 
-skip() {
-	echo "ok podman: a container has its card # SKIP $1"
+skip_all() {
+	skip "a container has its card" "$1"
 	exit 0
 }
 
-command -v podman > /dev/null || skip "podman is not installed (apt install podman crun)"
-command -v crun > /dev/null || skip "crun is not installed"
-[ "$(id -u)" -eq 0 ] || skip "needs root, to put a card into /dev"
-busybox=$(command -v busybox) || skip "busybox is not installed"
-file -L "$busybox" 2> /dev/null | grep -q 'dynamically' && skip "busybox is not static (busybox-static)"
+command -v podman > /dev/null || skip_all "podman is not installed (apt install podman crun)"
+command -v crun > /dev/null || skip_all "crun is not installed"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root, to put a card into /dev"
+busybox=$(command -v busybox) || skip_all "busybox is not installed"
+file -L "$busybox" 2> /dev/null | grep -q 'dynamically' && skip_all "busybox is not static (busybox-static)"
 
 if [ -z "${VTA_PODMAN_INSIDE-}" ]; then
-	unshare -m true 2> /dev/null || skip "no mount namespace"
+	unshare -m true 2> /dev/null || skip_all "no mount namespace"
 	VTA_PODMAN_INSIDE=1 exec unshare -m -p -f --kill-child --mount-proc "$0" "$@"
 fi
 
@@ -69,50 +75,43 @@ container() {
 			read -r word </run/libvtadev.so.1 && echo "the $word"
 			echo y >/run/libvtadev.so.1' 2>&1)
 }
-result() {
-	if [ "$1" -eq 0 ]; then
-		echo "ok podman: $2"
-	else
-		printf '%s\n' "$said"
-		echo "not ok podman: $2"
-	fi
-}
 has() { [[ $said == *"$1"* ]]; }
 card=(--device vta.example/card=vta0)
 
 container -- --user 7
 has "can't stat '/dev/vta0'" || {
-	printf '%s\n' "$said"
-	skip "podman runs no container here: $(tail -n 1 <<< "$said" | tr '#' ' ')"
+	show
+	skip_all "podman runs no container here: $(tail -n 1 <<< "$said" | tr '#' ' ')"
 }
-echo "ok podman: a container that asks for none has none"
+result "a container that asks for none has none" 0
 
 for name in vta0 all; do
 	container -- --device "vta.example/card=$name"
 	has 'character special file 1:7 0' && has 'No space left on device'
-	result $? "$name: is there, and can be used"
+	result "$name: is there, and can be used" $?
 	has 'the library' && has 'libvtadev.so.1: Read-only file system'
-	result $? "$name: --mount: the file is there, and read-only"
+	result "$name: --mount: the file is there, and read-only" $?
 done
 container -- --user 7 "${card[@]}"
 has '1:7 7' && has 'No space left on device'
-result $? "a user of the container's has the card"
+result "a user of the container's has the card" $?
 container -- --uidmap 0:100000:1000 --gidmap 0:100000:1000 "${card[@]}"
 has '1:7 0' && has 'No space left on device'
-result $? "in a user namespace"
+result "in a user namespace" $?
 container -- --device vta.example/card=vta1
 has 'unresolvable CDI devices'
-result $? "a card that is not there is refused"
+result "a card that is not there is refused" $?
 
 # Without rights podman does not make nodes, but shows the host's.
 rm -rf "$home/root" "$home/runroot"
 if ! setpriv --reuid=$user --regid=$user --clear-groups unshare -U true 2> /dev/null; then
-	echo "ok podman: rootless # SKIP users may have no user namespaces here"
-	exit
+	skip rootless "users may have no user namespaces here"
+	exit "$failed"
 fi
 container setpriv --reuid=$user --regid=$user --clear-groups -- "${card[@]}"
 has '1:7 65534' && has 'Permission denied'
-result $? "rootless: a user outside of the card's group cannot open it"
+result "rootless: a user outside of the card's group cannot open it" $?
 container setpriv --reuid=$user --regid=$user --groups $group -- --group-add keep-groups "${card[@]}"
 has '1:7 65534' && has 'No space left on device'
-result $? "rootless: a user in the card's group can open it, by keep-groups"
+result "rootless: a user in the card's group can open it, by keep-groups" $?
+exit "$failed"
