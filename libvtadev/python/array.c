@@ -313,13 +313,13 @@ static PyObject *array_compare(PyObject *object, PyObject *other, int op)
 	PyObject *values, *result;
 
 	if (op != Py_EQ && op != Py_NE)
-		Py_RETURN_NOTIMPLEMENTED;
+		return Py_NewRef(Py_NotImplemented);
 	if (PyList_Check(other))
 		values = array_tolist(object, NULL);
 	else if (PyObject_CheckBuffer(other))
 		values = PyMemoryView_FromObject(object);
 	else
-		Py_RETURN_NOTIMPLEMENTED;
+		return Py_NewRef(Py_NotImplemented);
 	result = values ? PyObject_RichCompare(values, other, op) : NULL;
 	Py_XDECREF(values);
 	return result;
