@@ -106,6 +106,17 @@ const char *vtac_text(struct vtac_graph *g, const char *format, ...)
 	return text;
 }
 
+static const char *op_of(const struct vtac_node *node)
+{
+	return node->file_op ? node->file_op : vtac_op_name(node->op);
+}
+
+/* "NODE (OPERATOR): " */
+static int put_node(char *text, size_t max, const struct vtac_node *node)
+{
+	return snprintf(text, max, "%.120s (%.40s): ", node->name, op_of(node));
+}
+
 int vtac_fail(struct vtac_graph *g, const struct vtac_node *node, const char *format, ...)
 {
 	char *text = g->error.text;
@@ -116,11 +127,98 @@ int vtac_fail(struct vtac_graph *g, const struct vtac_node *node, const char *fo
 	if (text[0])
 		return -1;
 	if (node)
-		at = snprintf(text, max, "%.120s (%.40s): ", node->name,
-			      node->file_op ? node->file_op : vtac_op_name(node->op));
+		at = put_node(text, max, node);
 	va_start(args, format);
 	vsnprintf(text + at, max - (size_t)at, format, args);
 	va_end(args);
+	return -1;
+}
+
+int vtac_refuse(struct vtac_graph *g, const struct vtac_node *node)
+{
+	char start[200];
+	int len = put_node(start, sizeof(start), node);
+	struct vtac_refusal *r;
+
+	if (strncmp(g->error.text, start, (size_t)len))
+		return -1;
+	r = vtac_alloc(g, 1, sizeof(*r));
+	if (r) {
+		r->node = vtac_text(g, "%s", node->name);
+		r->op = vtac_text(g, "%s", op_of(node));
+		r->why = vtac_text(g, "%s", g->error.text + len);
+	}
+	if (!r || !r->node || !r->op || !r->why)
+		return -1;
+	if (!g->last_refusal)
+		g->last_refusal = &g->refusals;
+	*g->last_refusal = r;
+	g->last_refusal = &r->next;
+	g->error.text[0] = 0;
+	return 0;
+}
+
+static bool same_refusal(const struct vtac_refusal *a, const struct vtac_refusal *b)
+{
+	return !strcmp(a->op, b->op) && !strcmp(a->why, b->why);
+}
+
+static bool is_first(const struct vtac_graph *g, const struct vtac_refusal *r)
+{
+	for (const struct vtac_refusal *o = g->refusals; o != r; o = o->next)
+		if (same_refusal(o, r))
+			return false;
+	return true;
+}
+
+/* A node's name, and what follows the names of a group */
+#define NAME_CHARS	128
+#define END_CHARS	400
+
+/* Print "    NODE, NODE (OPERATOR): sentence" of all nodes like @first. */
+static size_t put_group(const struct vtac_refusal *first, char *text, size_t max)
+{
+	size_t at = (size_t)snprintf(text, max, "\n    %.120s", first->node);
+	unsigned int rest = 0;
+
+	for (const struct vtac_refusal *r = first->next; r; r = r->next) {
+		if (!same_refusal(r, first))
+			continue;
+		if (rest || at + NAME_CHARS + END_CHARS > max)
+			rest++;
+		else
+			at += (size_t)snprintf(text + at, max - at, ", %.120s", r->node);
+	}
+	if (rest)
+		at += (size_t)snprintf(text + at, max - at, " and %u more", rest);
+	return at + (size_t)snprintf(text + at, max - at, " (%.40s): %.300s", first->op,
+				     first->why);
+}
+
+int vtac_refused(struct vtac_graph *g)
+{
+	char *text = g->error.text;
+	size_t max = sizeof(g->error.text), at;
+	unsigned int n = 0;
+
+	for (const struct vtac_refusal *r = g->refusals; r; r = r->next)
+		n++;
+	if (!n || text[0])
+		return n ? -1 : 0;
+	if (n == 1) {
+		snprintf(text, max, "%.120s (%.40s): %s", g->refusals->node, g->refusals->op,
+			 g->refusals->why);
+		return -1;
+	}
+	at = (size_t)snprintf(text, max, "%u nodes cannot be compiled:", n);
+	for (const struct vtac_refusal *r = g->refusals; r; r = r->next) {
+		if (at + NAME_CHARS + END_CHARS > max) {
+			snprintf(text + at, max - at, "\n    ...");
+			break;
+		}
+		if (is_first(g, r))
+			at += put_group(r, text + at, max - at);
+	}
 	return -1;
 }
 

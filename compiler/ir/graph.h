@@ -269,8 +269,14 @@ struct vtac_node {
 };
 
 struct vtac_error {
-	char text[400];		/* a sentence; "" if there is none */
+	char text[4000];	/* a sentence, or lines of them; "" if there is none */
 	bool internal;		/* the compiler's own: found by vtac_graph_verify() */
+};
+
+/* A node that cannot be compiled */
+struct vtac_refusal {
+	struct vtac_refusal *next;
+	const char *node, *op, *why;
 };
 
 struct vtac_arena {
@@ -298,6 +304,7 @@ struct vtac_graph {
 	struct quantiser *quantiser;	/* from zero_point on (quant_impl.h), else NULL */
 	struct vtac_plan plan;
 	struct vtac_error error;
+	struct vtac_refusal *refusals, **last_refusal;
 };
 
 /* ---- making and changing graphs ---- */
@@ -316,6 +323,13 @@ const char *vtac_text(struct vtac_graph *g, const char *format, ...)
 /* Note an error; returns -1. Text: "NODE: sentence", or the sentence alone. */
 int vtac_fail(struct vtac_graph *g, const struct vtac_node *node, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Keep the error about @node as one of several, and go on: returns 0, or -1 if the error is of
+ * another kind. vtac_refused() makes one error of all, by operator; 0 if there are none.
+ */
+int vtac_refuse(struct vtac_graph *g, const struct vtac_node *node);
+int vtac_refused(struct vtac_graph *g);
 
 /* A name that exists gets a number; NULL makes one up. rank is -1. */
 struct vtac_tensor *vtac_tensor_new(struct vtac_graph *g, const char *name,
@@ -417,6 +431,8 @@ void vtac_given_range(const struct vtac_tensor *t, int32_t least, float *lo, flo
 void vtac_limits(const struct vtac_tensor *t, float *lo, float *hi);
 /* Does a Slice take all of its input, in order? */
 bool vtac_slice_is_whole(const struct vtac_node *node);
+/* shape.c: a vector as a product takes it, whose dimension @one is 1; others as they are. */
+struct vtac_tensor vtac_as_matrix(const struct vtac_tensor *t, int one);
 /* shape.c: set shapes and types of a node's outputs by those of its inputs. */
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node);
 /* "1x3x224x224" */

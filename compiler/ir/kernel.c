@@ -184,17 +184,22 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 			struct vtac_call *calls, unsigned int *n)
 {
 	struct vtac_call *call = kernel_call(&calls[(*n)++], VTACPU_GEMM_F32);
-	const struct vtac_tensor *a = node->in[0], *b = node->in[1], *y = node->out[0];
+	const struct vtac_tensor a = vtac_as_matrix(node->in[0], 0);
+	const struct vtac_tensor b = vtac_as_matrix(node->in[1], 1);
+	struct vtac_tensor y = *node->out[0];
 	struct vtacpu_matrices *m = &call->p.gemm_f32.mat;
-	int rank = y->rank;
+	int rank = a.rank > b.rank ? a.rank : b.rank;
 
+	/* The product's dimensions, and those of vectors. */
+	y.dims[rank - 2] = a.dims[a.rank - 2];
+	y.dims[rank - 1] = b.dims[b.rank - 1];
 	if (rank > 5)
 		return vtac_fail(g, node,
 				 "Products of matrices with %d dimensions are not supported.",
 				 rank);
-	m->m = (uint32_t)y->dims[rank - 2];
-	m->n = (uint32_t)y->dims[rank - 1];
-	m->k = (uint32_t)a->dims[a->rank - 1];
+	m->m = (uint32_t)y.dims[rank - 2];
+	m->n = (uint32_t)y.dims[rank - 1];
+	m->k = (uint32_t)a.dims[a.rank - 1];
 	m->a_row = m->k;
 	m->a_col = 1;
 	m->b_row = m->n;
@@ -202,15 +207,15 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 	for (int i = 0; i < 3; i++) {
 		int d = rank - 5 + i;
 
-		m->batch[i] = d < 0 ? 1 : (uint32_t)y->dims[d];
-		m->a_batch[i] = d < 0 ? 0 : kernel_stride(a, rank, d);
-		m->b_batch[i] = d < 0 ? 0 : kernel_stride(b, rank, d);
+		m->batch[i] = d < 0 ? 1 : (uint32_t)y.dims[d];
+		m->a_batch[i] = d < 0 ? 0 : kernel_stride(&a, rank, d);
+		m->b_batch[i] = d < 0 ? 0 : kernel_stride(&b, rank, d);
 	}
 	call->p.gemm_f32.alpha = 1;
 	call->p.gemm_f32.act = kernel_act(node);
-	call->io[0] = a;
-	call->io[1] = b;
-	call->io[3] = y;
+	call->io[0] = node->in[0];
+	call->io[1] = node->in[1];
+	call->io[3] = node->out[0];
 	return 0;
 }
 

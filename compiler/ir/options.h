@@ -19,11 +19,11 @@ typedef void (*vtac_progress)(void *priv, const char *what, uint64_t done, uint6
 /* Images to calibrate with: values for each graph input, float, as the model takes them. */
 struct vtac_images {
 	unsigned int count;
-	/* Values of image @i for @t (vtac_elements() of them): 0, or -1. NULL: they are not read. */
+	/* Values of image @i for @t (vtac_elements()): 0, or -1. NULL: they are not read. */
 	int (*read)(void *priv, unsigned int i, const struct vtac_tensor *t, float *values);
 	void *priv;
 	const unsigned int *classes;	/* of each image, to measure by; or NULL */
-	struct vtac_error *error;	/* the reason, after read() failed, if it has text; or NULL */
+	struct vtac_error *error;	/* the reason why read() failed, if it has text; or NULL */
 };
 
 /* The method that finds the largest value that a scale covers */

@@ -196,28 +196,41 @@ static int shape_gemm(struct vtac_graph *g, struct vtac_node *node)
 	return 0;
 }
 
+struct vtac_tensor vtac_as_matrix(const struct vtac_tensor *t, int one)
+{
+	struct vtac_tensor m = *t;
+
+	if (t->rank == 1) {
+		m.rank = 2;
+		m.dims[1 - one] = t->dims[0];
+		m.dims[one] = 1;
+	}
+	return m;
+}
+
 static int shape_matmul(struct vtac_graph *g, struct vtac_node *node)
 {
-	const struct vtac_tensor *a = node->in[0];
-	struct vtac_tensor b = *node->in[1];
+	const struct vtac_tensor a = vtac_as_matrix(node->in[0], 0);
+	struct vtac_tensor b = vtac_as_matrix(node->in[1], 1);
 	int64_t dims[VTAC_RANK_MAX];
 	int rank;
 
-	if (a->rank < 2 || b.rank < 2)
-		return vtac_fail(g, node,
-				 "Vectors are not supported: its inputs have %d and %d dimensions.",
-				 a->rank, b.rank);
-	if (a->dims[a->rank - 1] != b.dims[b.rank - 2])
+	if (a.rank < 2 || b.rank < 2)
+		return vtac_fail(g, node, "Its inputs have %d and %d dimensions.", a.rank, b.rank);
+	if (a.dims[a.rank - 1] != b.dims[b.rank - 2])
 		return vtac_fail(g, node, "Its matrices do not fit: %lld and %lld.",
-				 (long long)a->dims[a->rank - 1], (long long)b.dims[b.rank - 2]);
-	rank = a->rank - 2;
-	memcpy(dims, a->dims, sizeof(dims));
+				 (long long)a.dims[a.rank - 1], (long long)b.dims[b.rank - 2]);
+	rank = a.rank - 2;
+	memcpy(dims, a.dims, sizeof(dims));
 	b.rank -= 2;
 	if (shape_broadcast(g, node, &rank, dims, &b))
 		return -1;
-	dims[rank] = a->dims[a->rank - 2];
-	dims[rank + 1] = b.dims[b.rank + 1];
-	return shape_out(g, node, rank + 2, dims);
+	/* A vector's own dimension of 1 is none of the product's. */
+	if (node->in[0]->rank > 1)
+		dims[rank++] = a.dims[a.rank - 2];
+	if (node->in[1]->rank > 1)
+		dims[rank++] = b.dims[b.rank + 1];
+	return shape_out(g, node, rank, dims);
 }
 
 static int shape_batch_norm(struct vtac_graph *g, struct vtac_node *node)

@@ -113,24 +113,32 @@ static const char *node_name(const Onnx__NodeProto *p)
 	return is_given(p->output, p->n_output, 0) ? p->output[0] : "node";
 }
 
+static int read_node(struct onnx_node *n)
+{
+	const Onnx__NodeProto *p = n->p;
+	const struct onnx_op *op = p->op_type ? find_op(p->op_type) : NULL;
+
+	if (!vtac_is_name(n->stub.name) || !vtac_is_name(n->stub.file_op))
+		return fail_name(n->g);
+	if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx"))
+		return onnx_fail(n, "Operators of the domain %.80s are not supported.", p->domain);
+	if (!op)
+		return onnx_fail(n, "The operator is not supported.");
+	/* The message goes away, the graph stays. */
+	n->stub.file_op = op->name;
+	if (check_counts(n, op) || node_inputs(n, op) || node_outputs(n, op))
+		return -1;
+	return op->read(n) ? -1 : onnx_attr_end(n);
+}
+
+/* Nodes that cannot be read are all named at the end. */
 int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p)
 {
 	struct onnx_node n = { .r = r, .g = r->g, .p = p };
-	const struct onnx_op *op = p->op_type ? find_op(p->op_type) : NULL;
 
 	n.stub.name = node_name(p);
 	n.stub.file_op = p->op_type ? p->op_type : "?";
-	if (!vtac_is_name(n.stub.name) || !vtac_is_name(n.stub.file_op))
-		return fail_name(r->g);
-	if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx"))
-		return onnx_fail(&n, "Operators of the domain %.80s are not supported.", p->domain);
-	if (!op)
-		return onnx_fail(&n, "The operator is not supported.");
-	/* The message goes away, the graph stays. */
-	n.stub.file_op = op->name;
-	if (check_counts(&n, op) || node_inputs(&n, op) || node_outputs(&n, op))
-		return -1;
-	return op->read(&n) ? -1 : onnx_attr_end(&n);
+	return read_node(&n) ? vtac_refuse(r->g, &n.stub) : 0;
 }
 
 /* ---- the graph ---- */
@@ -167,7 +175,7 @@ static int read_input_shape(struct onnx_reader *r, struct vtac_tensor *t,
 	for (size_t i = 0; i < shape->n_dim; i++) {
 		const Onnx__TensorShapeProto__Dimension *d = shape->dim[i];
 		bool known = d->value_case ==
-			ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value > 0;
+			ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0;
 
 		t->dims[i] = known ? d->dim_value : -1;
 	}
@@ -205,12 +213,32 @@ static int read_input(struct onnx_reader *r, const Onnx__ValueInfoProto *p)
 	return read_input_shape(r, t, type->shape) ? -1 : vtac_graph_input(r->g, t);
 }
 
+/* @name is an output that no node computes, though one has it: returns -1 with that node's name. */
+static int fail_undefined(struct onnx_reader *r, const Onnx__GraphProto *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_node; i++)
+		for (size_t k = 1; k < p->node[i]->n_output; k++)
+			if (is_given(p->node[i]->output, p->node[i]->n_output, k) &&
+			    !strcmp(p->node[i]->output[k], name)) {
+				const struct vtac_node stub = { .name = node_name(p->node[i]),
+								.file_op = p->node[i]->op_type };
+
+				return vtac_fail(r->g, &stub,
+						 "Its output %zu, %.120s, is used, and only the "
+						 "first is supported.",
+						 k + 1, name);
+			}
+	return 0;
+}
+
 static int read_outputs(struct onnx_reader *r, const Onnx__GraphProto *p)
 {
 	for (size_t i = 0; i < p->n_output; i++) {
 		const char *name = p->output[i]->name;
 		struct vtac_tensor *t = name ? vtac_tensor_find(r->g, name) : NULL;
 
+		if (!t && name && fail_undefined(r, p, name))
+			return -1;
 		if (!t)
 			return vtac_fail(r->g, NULL, "Nothing computes the model's output %.120s.",
 					 name ? name : "without a name");
@@ -223,13 +251,17 @@ static int read_outputs(struct onnx_reader *r, const Onnx__GraphProto *p)
 }
 
 /* Fail for a tensor that was named but never defined. */
-static int check_defined(struct vtac_graph *g)
+static int check_defined(struct onnx_reader *r, const Onnx__GraphProto *p)
 {
+	struct vtac_graph *g = r->g;
+
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		const struct vtac_tensor *t = g->tensors[i];
 
 		if (t->producer || t->data || t->rank >= 0)
 			continue;
+		if ((t->n_users || vtac_is_output(g, t)) && fail_undefined(r, p, t->name))
+			return -1;
 		if (t->n_users)
 			return vtac_fail(g, t->users[0],
 					 "Nothing that is supported computes its input %.120s.",
@@ -257,7 +289,7 @@ static int read_graph(struct onnx_reader *r, const Onnx__GraphProto *p)
 	for (size_t i = 0; i < p->n_node; i++)
 		if (onnx_read_node(r, p->node[i]))
 			return -1;
-	if (read_outputs(r, p) || check_defined(g))
+	if (vtac_refused(g) || read_outputs(r, p) || check_defined(r, p))
 		return -1;
 	return vtac_graph_dce(g);
 }

@@ -37,6 +37,7 @@ int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_quant.c */
+int fuse_cast(struct vtac_graph *g, struct vtac_node *node);
 int fuse_weights(struct vtac_graph *g, struct vtac_node *node);
 int fuse_quant(struct vtac_graph *g, struct vtac_node *node);
 int fuse_border(struct vtac_graph *g, struct vtac_node *node);

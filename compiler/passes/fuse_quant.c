@@ -39,6 +39,24 @@ static int read_quant(struct vtac_graph *g, const struct vtac_node *node, enum v
 	return 1;
 }
 
+/* Integers of the model's inputs that become floats have the scale 1. */
+int fuse_cast(struct vtac_graph *g, struct vtac_node *node)
+{
+	static const float one = 1;
+	enum vtac_dtype type = node->op == VTAC_CAST ? node->in[0]->dtype : VTAC_F32;
+	struct vtac_tensor *scale;
+
+	if ((type != VTAC_I8 && type != VTAC_U8 && type != VTAC_I32) ||
+	    node->attr.cast.to != VTAC_F32)
+		return 0;
+	scale = vtac_tensor_const(g, "one", VTAC_F32, 0, NULL, &one, false);
+	if (!scale || vtac_node_resize_in(g, node, 3) || vtac_node_set_in(g, node, 1, scale))
+		return -1;
+	node->op = VTAC_DEQUANTIZE;
+	node->attr = (union vtac_attr){ 0 };
+	return 1;
+}
+
 /* A constant's scales are its own: the same floats are found again by them. */
 int fuse_weights(struct vtac_graph *g, struct vtac_node *node)
 {

@@ -10,6 +10,7 @@
  * constant input channels, which are zero in the padding.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "passes.h"
@@ -77,12 +78,47 @@ static bool add_image(struct affine *all, const struct vtac_tensor *t, const flo
 	return true;
 }
 
+static void to_type(const float *v, int64_t n, enum vtac_dtype type, void *to)
+{
+	for (int64_t i = 0; i < n; i++) {
+		float whole = rintf(v[i]);
+
+		if (type == VTAC_I32)
+			((int32_t *)to)[i] = (int32_t)fminf(fmaxf(whole, -2e9f), 2e9f);
+		else if (type == VTAC_I64)
+			((int64_t *)to)[i] = (int64_t)fminf(fmaxf(whole, -9e18f), 9e18f);
+		else if (type == VTAC_I8)
+			((int8_t *)to)[i] = (int8_t)fminf(fmaxf(whole, -128), 127);
+		else
+			((uint8_t *)to)[i] = (uint8_t)fminf(fmaxf(whole, 0), 255);
+	}
+}
+
+/* An input of integers has the floats of its images, rounded. */
+static int read_values(const struct vtac_images *images, unsigned int i,
+		       const struct vtac_tensor *t, void *data)
+{
+	struct vtac_tensor as = *t;
+	float *v;
+	int err;
+
+	if (t->dtype == VTAC_F32)
+		return images->read(images->priv, i, t, data);
+	as.dtype = VTAC_F32;
+	v = malloc((size_t)vtac_bytes(&as) + 1);
+	err = !v || images->read(images->priv, i, &as, v);
+	if (!err)
+		to_type(v, vtac_elements(t), t->dtype, data);
+	free(v);
+	return err;
+}
+
 int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsigned int i,
 		    const struct vtac_tensor *t, void *data)
 {
 	const struct vtac_error *error = images->error;
 
-	if (!images->read(images->priv, i, t, data))
+	if (!read_values(images, i, t, data))
 		return 0;
 	if (error && error->text[0])
 		return vtac_fail(g, NULL, "Image %u cannot be read: %s", i, error->text);

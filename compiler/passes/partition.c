@@ -192,31 +192,43 @@ static const char *why_not_op(const struct vtac_node *node)
 
 /* ---- what the file quantises ---- */
 
-static bool has_given(const struct vtac_graph *g)
-{
-	for (unsigned int i = 0; i < g->n_tensors; i++)
-		if (!g->tensors[i]->data && vtac_is_given(g->tensors[i]))
-			return true;
-	return false;
-}
-
-/*
- * Without images, the card has the tensors that the file gives a scale. Others stay float, as
- * quantisers mean it that leave the last layers alone.
- */
-static const char *why_not_scaled(struct vtac_graph *g, const struct vtac_node *node)
+/* Returns a tensor of @node that the file gives no scale, or NULL. */
+static const struct vtac_tensor *lacks_scale(const struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < node->n_in + node->n_out; i++) {
 		const struct vtac_tensor *t = i < node->n_in ? node->in[i] :
 			node->out[i - node->n_in];
 
 		if (t && !t->data && !vtac_is_given(t))
-			return vtac_text(g,
-					 "The file has no scale for %s: it stays float without "
-					 "images to calibrate with.",
-					 t->name);
+			return t;
 	}
 	return NULL;
+}
+
+/*
+ * Does the file quantise what is computed? Then without images the card has the tensors that have a
+ * scale. Others stay float, as quantisers mean it that leave the last layers alone.
+ */
+static bool is_quantised(const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+
+		if (node->op != VTAC_DEQUANTIZE && node->op != VTAC_CLIP &&
+		    !vtac_moves_values(node->op) && vtac_is_given(node->out[0]))
+			return true;
+	}
+	return false;
+}
+
+static const char *why_not_scaled(struct vtac_graph *g, const struct vtac_node *node)
+{
+	const struct vtac_tensor *t = lacks_scale(node);
+
+	return t ? vtac_text(g,
+			     "The file has no scale for %s: it stays float without images to "
+			     "calibrate with.",
+			     t->name) : NULL;
 }
 
 /* ---- options of the user ---- */
@@ -317,9 +329,21 @@ static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_co
 	return FORM_CYCLES * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
 }
 
+static const char *why_not_computed(const struct vtac_node *node)
+{
+	if (node->op == VTAC_CAST)
+		return "Of values that depend on the model's input, int8, uint8 and int32 can be "
+			"cast, to float.";
+	if (!vtac_is_shape_op(node->op))
+		return "It computes with integers that depend on the model's input values; floats "
+			"alone are supported.";
+	return "It depends on the model's input values; only constants can be used with this "
+		"operator.";
+}
+
 static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	bool by_file = (!opt->images || !opt->images->count) && has_given(g);
+	bool by_file = (!opt->images || !opt->images->count) && is_quantised(g);
 	struct choices w = { 0 };
 
 	if (read_choices(g, opt, &w))
@@ -327,10 +351,12 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
-		if (vtac_is_shape_op(node->op))
-			return vtac_fail(g, node,
-					 "It depends on the model's input values; only constants "
-					 "can be used with this operator.");
+		if (vtac_is_eval(node)) {
+			vtac_fail(g, node, "%s", why_not_computed(node));
+			if (vtac_refuse(g, node))
+				return -1;
+			continue;
+		}
 		node->why = why_not_chosen(node, opt, &w);
 		if (!node->why)
 			node->why = why_not_op(node);
@@ -345,7 +371,7 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 		if (opt->progress)
 			opt->progress(opt->progress_priv, "partitioning", i + 1, g->n_nodes);
 	}
-	return 0;
+	return vtac_refused(g);
 }
 
 /* ---- propagate ---- */

@@ -25,7 +25,7 @@ static int apply_shape(struct vtac_graph *g, const struct vtac_shape_option *o)
 		return vtac_fail(g, NULL, "Input %.120s has %d dimensions, the shape given has %d.",
 				 t->name, t->rank, o->rank);
 	for (int i = 0; i < t->rank; i++)
-		if (t->dims[i] >= 0 && t->dims[i] != o->dims[i] && i)
+		if (t->dims[i] > 0 && t->dims[i] != o->dims[i] && i)
 			return vtac_fail(g, NULL,
 					 "Dimension %d of input %.120s is %lld in the file.", i,
 					 t->name, (long long)t->dims[i]);
@@ -37,6 +37,12 @@ static int complete_input(struct vtac_graph *g, struct vtac_tensor *t)
 {
 	if (t->rank > 0 && t->dims[0] < 0)
 		t->dims[0] = 1;
+	for (int i = 0; i < t->rank; i++)
+		if (!t->dims[i])
+			return vtac_fail(g, NULL,
+					 "Dimension %d of input %.120s is 0 in the file, so that it "
+					 "has no values: give its shape by --shape.",
+					 i, t->name);
 	for (int i = 1; i < t->rank; i++)
 		if (t->dims[i] < 0)
 			return vtac_fail(g, NULL,

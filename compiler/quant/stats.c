@@ -176,9 +176,6 @@ static int read_input(void *priv, const struct vtac_tensor *t, void *data)
 {
 	struct run *r = priv;
 
-	if (t->dtype != VTAC_F32)
-		return vtac_fail(r->g, NULL, "Input %.120s is not float: it cannot be calibrated.",
-				 t->name);
 	return vtac_read_image(r->g, r->images, r->image, t, data);
 }
 

@@ -132,7 +132,10 @@ static int give(void *priv, const struct vtac_tensor *t, void *data)
 
 	(void)priv;
 	for (int64_t i = 0; i < vtac_elements(t); i++)
-		v[i] = (float)net_random(&image, 2001) / 1000 - 1;
+		if (t->dtype == VTAC_U8)
+			((uint8_t *)data)[i] = (uint8_t)net_random(&image, 256);
+		else
+			v[i] = (float)net_random(&image, 2001) / 1000 - 1;
 	return 0;
 }
 

@@ -205,7 +205,7 @@ static enum result run_way(const char *dir, enum way way, char *why, size_t len)
 	if (!read_model(&r))
 		result = load_inputs(&r) ? run_graph(&r, way) : NO_DATA;
 	if (result == UNSUPPORTED)
-		snprintf(why, len, "%s", r.g->error.text);
+		snprintf(why, len, "%.500s", r.g->error.text);
 	/* An error has a sentence. */
 	if (result == UNSUPPORTED && !r.g->error.text[0])
 		result = WRONG;

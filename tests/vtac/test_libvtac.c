@@ -115,8 +115,8 @@ TEST(floats_become_a_program)
 
 #define LONG	"StatefulPartitionedCall/model_with_a_rather_long_name/decoder_b"	/* 63 */
 
-#define TWO	"\303\251\303\251"	/* letters of two bytes */
-#define TEN	TWO TWO TWO TWO TWO
+/* Ten letters of two bytes */
+#define TEN	"\303\251\303\251\303\251\303\251\303\251\303\251\303\251\303\251\303\251\303\251"
 
 /* Names that are too long, that an image cannot have, or that an input has. */
 TEST(outputs_of_any_name_are_told_apart)
@@ -153,7 +153,7 @@ TEST(outputs_of_any_name_are_told_apart)
 }
 
 /* A network that computes nothing is a program, too. */
-TEST(an_input_is_an_output)
+TEST(an_input_or_a_constant_is_an_output)
 {
 	struct vtac_net *net = vtac_net_new();
 	struct vtaimage_tensor x, y;
@@ -169,6 +169,15 @@ TEST(an_input_is_an_output)
 	vtaimage_tensor(&v, 0, &x);
 	vtaimage_tensor(&v, 1, &y);
 	assert_int_not_equal(x.offset, y.offset);
+	free(image);
+	vtac_net_free(net);
+
+	net = vtac_net_new();
+	assert_int_equal(vtac_net_output(net, weights(net, 2, 3, 4), "y"), 0);
+	if (vtac_net_compile(net, &options, &image, &size))
+		fail_msg("%s", vtac_net_error(net));
+	open_image(&v, image, size);
+	assert_int_equal(v.tensor_count, 1);
 	free(image);
 	vtac_net_free(net);
 }

@@ -281,6 +281,48 @@ TEST(residual_blocks_stay_on_the_card)
 	}
 }
 
+/* As numpy has it: a vector's own dimension is none of the product's. */
+TEST(vectors_are_multiplied)
+{
+	static const struct { int ranks[2], rank; } cases[] = {
+		{ { 1, 2 }, 1 }, { { 2, 1 }, 1 }, { { 1, 1 }, 0 }, { { 1, 3 }, 2 }, { { 3, 1 }, 2 },
+	};
+
+	for (unsigned int c = 0; c < 5; c++) {
+		struct vtac_options opt = { 0 };
+		struct vtac_tensor *t[2];
+		struct vtac_node *node;
+		struct net net;
+		const float *a, *b;
+
+		net_begin(&net, 50 + c);
+		for (int i = 0; i < 2; i++) {
+			int rank = cases[c].ranks[i];
+			const int64_t dims[2][3] = { { 2, 3, 4 }, { 2, 4, 3 } };
+
+			t[i] = net_const(&net, rank, rank == 1 ? (const int64_t[]){ 4 } :
+					 dims[i] + 3 - rank);
+		}
+		node = net_node(&net, VTAC_MATMUL, "product", t[0], t[1], NULL);
+		net_output(&net, node->out[0]);
+		net_pass(&net, vtac_pass_shape, &opt);
+		assert_int_equal(node->out[0]->rank, cases[c].rank);
+		net_run(&net);
+		a = t[0]->data;
+		b = t[1]->data;
+		for (int64_t k = 0; k < net.n_out; k++) {
+			bool rows = cases[c].ranks[0] > 1, columns = cases[c].ranks[1] > 1;
+			double sum = 0;
+
+			for (int64_t i = 0; i < 4; i++)
+				sum += (double)a[rows ? k * 4 + i : i] *
+				       b[columns ? k / 3 * 12 + i * 3 + k % 3 : i];
+			assert_float_equal(net.out[k], (float)sum, 0.00001f);
+		}
+		net_end(&net);
+	}
+}
+
 /* A constant for each place is no residual: the addition is the CPU's. */
 TEST(constants_of_all_places_are_added_by_the_cpu)
 {

@@ -252,6 +252,60 @@ TEST(tensors_of_the_compiler_have_scales_too)
 	}
 }
 
+/* ---- inputs of integers ---- */
+
+static int pixel_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct net dice = { .seed = 300 + i };
+
+	(void)priv;
+	assert_int_equal(t->dtype, VTAC_F32);
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] = (float)net_random(&dice, 256);
+	return 0;
+}
+
+/* uint8 -> Cast -> convolution: the card has the pixels themselves. */
+TEST(integers_are_cast_to_floats)
+{
+	const struct vtac_images images = { .count = 4, .read = pixel_image };
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	double signal = 0, noise = 0;
+	struct vtac_tensor *x;
+	struct vtac_node *cast;
+	float *before;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 45);
+	x = net_input(&net, 3, 8, 8);
+	x->dtype = VTAC_U8;
+	cast = net_node(&net, VTAC_CAST, "cast", x, NULL, NULL);
+	cast->attr.cast.to = VTAC_F32;
+	net_output(&net, net_conv(&net, cast->out[0], "conv", 3, 16, 1));
+	net_pass(&net, vtac_pass_shape, &opt);
+	net_pass(&net, vtac_pass_fuse, &opt);
+	assert_float_equal(net_find(&net, "conv")->in[0]->quant.scale[0], 1, 0);
+	net_run(&net);
+	before = net.out;
+	net.out = NULL;
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	assert_int_equal(net_find(&net, "conv")->device, VTAC_CARD);
+	assert_float_equal(net_find(&net, "conv")->in[0]->quant.scale[0], 1, 0);
+	net_run(&net);
+	for (int64_t i = 0; i < net.n_out; i++) {
+		signal += pow(before[i], 2);
+		noise += pow(before[i] - net.out[i], 2);
+	}
+	assert_true(noise < signal / 1000);
+	free(before);
+	net_end(&net);
+}
+
 /* ---- how to quantise ---- */
 
 static int random_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)

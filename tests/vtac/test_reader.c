@@ -279,6 +279,75 @@ TEST(operators_that_are_unknown_or_wrong)
 	expect(&m, "7 to 22");
 }
 
+/* All nodes that cannot be read are named, by operator. */
+TEST(refusals_name_all_nodes)
+{
+	struct maker m;
+
+	good(&m);
+	add_node(&m, "Einsum", "input", "input", "first");
+	add_node(&m, "LSTM", "first", NULL, "state");
+	add_node(&m, "Einsum", "state", "output", "second");
+	m.graph.n_output = 0;
+	add_output(&m, "second");
+	expect(&m, "3 nodes cannot be compiled:\n"
+	       "    first, second (Einsum): The operator is not supported.\n"
+	       "    state (LSTM): The operator is not supported.");
+
+	good(&m);
+	add_node(&m, "Cast", "output", NULL, "cast");
+	add_node(&m, "Conv", "cast", NULL, "conv");
+	expect(&m, "2 nodes cannot be compiled:\n"
+	       "    cast (Cast): It casts to");
+}
+
+/* Of more than a message has room for, the rest is counted. */
+TEST(refusals_have_an_end)
+{
+	struct vtac_graph *g = vtac_graph_new(0);
+	struct vtac_node node = { .file_op = "Einsum" };
+
+	for (int i = 0; i < 1000; i++) {
+		node.name = vtac_text(g, "node%0100d", i);
+		vtac_fail(g, &node, "No.");
+		assert_int_equal(vtac_refuse(g, &node), 0);
+	}
+	vtac_fail(g, NULL, "Another error.");
+	assert_int_equal(vtac_refuse(g, &node), -1);
+	g->error.text[0] = 0;
+	assert_int_equal(vtac_refused(g), -1);
+	assert_non_null(strstr(g->error.text, "1000 nodes cannot be compiled"));
+	assert_non_null(strstr(g->error.text, " more (Einsum): No."));
+	vtac_graph_free(g);
+}
+
+TEST(second_outputs_are_said_to_be_missing)
+{
+	struct maker m;
+
+	for (int user = 0; user < 2; user++) {
+		good(&m);
+		m.node[0].op_type = (char *)(uintptr_t)"MaxPool";
+		m.out[0][m.node[0].n_output++] = (char *)(uintptr_t)"indices";
+		add_attr(&m, "storage_order", 0);
+		m.attr[1] = (Onnx__AttributeProto)ONNX__ATTRIBUTE_PROTO__INIT;
+		m.attr[1].name = (char *)(uintptr_t)"kernel_shape";
+		m.attr[1].n_ints = 2;
+		m.attr[1].ints = (int64_t[]){ 2, 2 };
+		m.attrs[m.node[0].n_attribute++] = &m.attr[1];
+		m.shape[0].n_dim = 4;
+		for (int d = 2; d < 4; d++) {
+			m.dim[0][d] = m.dim[0][0];
+			m.dims[0][d] = &m.dim[0][d];
+		}
+		expect(&m, NULL);
+		if (user)
+			add_node(&m, "Relu", "indices", NULL, "relu");
+		add_output(&m, user ? "relu" : "indices");
+		expect(&m, "output (MaxPool): Its output 2, indices, is used");
+	}
+}
+
 /* input -> @op -> output in opset 22; @b names a second input, or is NULL. */
 static void new_operator(struct maker *m, const char *op, const char *b)
 {
@@ -403,6 +472,10 @@ TEST(constants_whose_sizes_lie)
 	good(&m);
 	m.dim[0][1].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE__NOT_SET;
 	expect(&m, "leaves dimension 1 of input");
+
+	good(&m);
+	m.dim[0][0].dim_value = 0;
+	expect(&m, "Dimension 0 of input");
 }
 
 TEST(bytes_that_are_no_model)
