@@ -224,8 +224,8 @@ static int fail_undefined(struct onnx_reader *r, const Onnx__GraphProto *p, cons
 								.file_op = p->node[i]->op_type };
 
 				return vtac_fail(r->g, &stub,
-						 "Its output %zu, %.120s, is used, and only the "
-						 "first is supported.",
+						 "Its output %zu, %.120s, is used, and is not "
+						 "supported.",
 						 k + 1, name);
 			}
 	return 0;

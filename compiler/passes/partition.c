@@ -329,18 +329,6 @@ static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_co
 	return FORM_CYCLES * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
 }
 
-static const char *why_not_computed(const struct vtac_node *node)
-{
-	if (node->op == VTAC_CAST)
-		return "Of values that depend on the model's input, int8, uint8 and int32 can be "
-			"cast, to float.";
-	if (!vtac_is_shape_op(node->op))
-		return "It computes with integers that depend on the model's input values; floats "
-			"alone are supported.";
-	return "It depends on the model's input values; only constants can be used with this "
-		"operator.";
-}
-
 static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	bool by_file = (!opt->images || !opt->images->count) && is_quantised(g);
@@ -351,8 +339,10 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
-		if (vtac_is_eval(node)) {
-			vtac_fail(g, node, "%s", why_not_computed(node));
+		if (vtac_is_shape_op(node->op)) {
+			vtac_fail(g, node,
+				  "It depends on the model's input values; only constants can be "
+				  "used with this operator.");
 			if (vtac_refuse(g, node))
 				return -1;
 			continue;
