@@ -552,7 +552,10 @@ int vtaprog_poll(struct vtaprog *prog)
 			armed = vtadev_arm(prog->queue, vtadev_submitted(prog->queue));
 		/* It completed meanwhile, or the queue halted: vtaprog_end() knows. */
 	} while (armed == 1 || armed == -EIO);
-	return armed < 0 ? armed : err;
+	if (armed >= 0)
+		return err;
+	prog->running = false;
+	return armed;
 }
 
 int vtaprog_run(struct vtaprog *prog, int64_t timeout_ns)

@@ -210,6 +210,26 @@ TEST_F(CARD, a_run_that_takes_longer)
 	vtaprog_free(prog);
 }
 
+static void lose_armed(struct fake *f)
+{
+	f->wait_errno = f->wait.flags & VTA_WAIT_POLL ? ENODEV : ETIMEDOUT;
+}
+
+TEST_F(CARD, a_run_that_cannot_be_polled_has_ended)
+{
+	char why[VTAPROG_WHY_MAX] = "";
+	struct vtaprog *prog = NULL;
+
+	make_image(2);
+	q = fake_queue(dev, 4);
+	assert_int_equal(vtaprog_load(dev, q, &image, &prog, why), 0);
+	assert_int_equal(vtaprog_begin(prog), 0);
+	fake.on_wait = lose_armed;
+	assert_int_equal(vtaprog_poll(prog), -ENODEV);
+	assert_int_equal(vtaprog_end(prog, 0), -EINVAL);
+	vtaprog_free(prog);
+}
+
 /* The memory of a card that was lost shows zeros: they are no outputs. */
 TEST_F(CARD, outputs_of_a_lost_card_are_refused)
 {
