@@ -147,6 +147,8 @@ static const fuse_rule rules[] = {
 /* When nothing else can be done: a convolution takes its bias and scale first. */
 static const fuse_rule last_rules[] = { fuse_lone_batch_norm, fuse_residual, fuse_activation,
 					NULL };
+/* Then nodes become two, as what joins them is done. */
+static const fuse_rule window_rules[] = { fuse_wide_pads, fuse_transposed_end, NULL };
 
 static int apply(struct vtac_graph *g, const fuse_rule *list, bool *changed)
 {
@@ -195,7 +197,8 @@ static int compute_outputs(struct vtac_graph *g)
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	(void)opt;
-	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules))
+	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules) ||
+	    exhaust(g, window_rules))
 		return -1;
 	fuse_inherit_scales(g);
 	return compute_outputs(g);

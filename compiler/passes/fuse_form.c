@@ -157,15 +157,73 @@ int fuse_gemm(struct vtac_graph *g, struct vtac_node *node)
 	return 1;
 }
 
+/* The constant that is added to each row of @y by its only user, or NULL. */
+static struct vtac_node *row_term(const struct vtac_graph *g, struct vtac_tensor *y,
+				  struct vtac_tensor **c)
+{
+	struct vtac_node *add = vtac_only_user(g, y);
+	int i;
+
+	if (!add || add->op != VTAC_ADD || y->quant.given ||
+	    !vtac_same_shape(y, add->out[0]))
+		return NULL;
+	i = add->in[0] == y;
+	*c = add->in[i];
+	return fuse_is_const(*c) && (*c)->rank == 1 && (*c)->dims[0] == y->dims[y->rank - 1] ?
+		add : NULL;
+}
+
+/* A Reshape of @from to @to. */
+static struct vtac_node *add_reshape(struct vtac_graph *g, const struct vtac_node *node,
+				     struct vtac_tensor *from, struct vtac_tensor *to)
+{
+	struct vtac_node *made = to ? vtac_node_new(g, VTAC_RESHAPE, node->name, 1, 1) : NULL;
+
+	if (!made || vtac_node_set_in(g, made, 0, from))
+		return NULL;
+	made->file_op = node->file_op;
+	vtac_node_set_out(made, 0, to);
+	return made;
+}
+
+/* Matrices times a constant one are the rows of all times it. */
+static int flatten_rows(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *x = node->in[0], *y, *c, *flat[2];
+	struct vtac_node *add = row_term(g, node->out[0], &c);
+	int64_t k = x->dims[x->rank - 1], rows = k ? vtac_elements(x) / k : 0;
+	int64_t n = node->in[1]->dims[1];
+
+	if (rows < 1 || n < 1)
+		return 0;
+	if (add && (vtac_node_set_in(g, node, 2, c) || !fuse_take(node, add)))
+		return -1;
+	if (add)
+		node->act = add->act;
+	y = node->out[0];
+	flat[0] = vtac_tensor_shaped(g, x->name, VTAC_F32, 2, (const int64_t[]){ rows, k });
+	flat[1] = vtac_tensor_shaped(g, y->name, VTAC_F32, 2, (const int64_t[]){ rows, n });
+	if (!flat[0] || !flat[1] || !add_reshape(g, node, x, flat[0]) ||
+	    vtac_node_set_in(g, node, 0, flat[0]))
+		return -1;
+	vtac_node_set_out(node, 0, flat[1]);
+	return add_reshape(g, node, flat[1], y) ? 1 : -1;
+}
+
 /* A matrix times a constant one. */
 int fuse_matmul(struct vtac_graph *g, struct vtac_node *node)
 {
-	if (node->op != VTAC_MATMUL || node->in[0]->rank != 2 || node->in[1]->rank != 2 ||
-	    !fuse_is_const(node->in[1]) || fuse_is_const(node->in[0]))
+	if (node->op != VTAC_MATMUL || node->in[0]->rank < 2 || node->in[1]->rank != 2 ||
+	    !fuse_is_const(node->in[1]) || fuse_is_const(node->in[0]) ||
+	    vtac_elements(node->out[0]) < 1)
 		return 0;
 	node->op = VTAC_GEMM;
 	node->attr = (union vtac_attr){ .gemm = { .alpha = 1, .beta = 1 } };
-	return vtac_node_resize_in(g, node, 3) ? -1 : 1;
+	if (vtac_node_resize_in(g, node, 3))
+		return -1;
+	if (node->in[0]->rank == 2)
+		return 1;
+	return flatten_rows(g, node) < 0 ? -1 : 1;
 }
 
 /* A matrix product of flattened pictures is a convolution with a kernel of their size. */

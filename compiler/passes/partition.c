@@ -82,14 +82,21 @@ static const char *why_not_pool(const struct vtac_node *node)
 
 static const char *why_not_pair(const struct vtac_node *node)
 {
-	const char *why = why_not_tensor(node->in[1]);
+	const char *why = why_not_tensor(node->in[0]->data ? node->in[0] : node->in[1]);
 
+	if (vtac_has_form(node))
+		return NULL;
 	if (why)
 		return why;
 	if (vtac_same_shape(node->in[0], node->in[1]) || vtac_is_channel_operand(node, 0) ||
 	    vtac_is_channel_operand(node, 1))
 		return NULL;
 	return "Its operands differ in shape other than by a value for each channel.";
+}
+
+static const char *why_not_difference(const struct vtac_node *node)
+{
+	return vtac_has_form(node) ? NULL : "The card has it for a constant of each channel alone.";
 }
 
 /* Parts are contiguous in whole blocks of channels; see align_channels.c. */
@@ -163,6 +170,8 @@ static const struct card_op card_ops[VTAC_OPS] = {
 	[VTAC_MAX_POOL] = { true, false, why_not_pool },
 	[VTAC_AVG_POOL] = { true, false, why_not_pool },
 	[VTAC_ADD] = { true, false, why_not_pair }, [VTAC_MUL] = { true, false, why_not_pair },
+	[VTAC_SUB] = { true, false, why_not_difference },
+	[VTAC_DIV] = { true, false, why_not_difference },
 	[VTAC_MAX] = { true, false, why_not_pair }, [VTAC_MIN] = { true, false, why_not_pair },
 	[VTAC_CLIP] = { true, false, NULL }, [VTAC_CONCAT] = { true, false, why_not_concat },
 	[VTAC_RESIZE] = { true, false, why_not_resize },
@@ -180,7 +189,7 @@ static const char *why_not_op(const struct vtac_node *node)
 
 	if (!op->has)
 		return "The card has no operator for it.";
-	why = why_not_tensor(node->in[0]);
+	why = why_not_tensor(node->in[0]->data && vtac_has_form(node) ? node->in[1] : node->in[0]);
 	if (!why)
 		why = why_not_tensor(node->out[0]);
 	if (!why && op->why_not)

@@ -323,6 +323,100 @@ TEST(vectors_are_multiplied)
 	}
 }
 
+/* All nodes of @net but reshapes are the card's, and the values stay. */
+static void check_on_card(struct net *net)
+{
+	struct vtac_options opt = { .no_prune = true };
+
+	net_core(&opt);
+	net_pass(net, vtac_pass_shape, &opt);
+	net_keeps_values(net, vtac_pass_fuse, &opt);
+	net_pass(net, vtac_pass_partition, &opt);
+	for (unsigned int i = 0; i < net->g->n_nodes; i++)
+		if (net->g->nodes[i]->device != VTAC_CARD && net->g->nodes[i]->op != VTAC_RESHAPE)
+			fail_msg("%s is on the CPU: %s", net->g->nodes[i]->name,
+				 net->g->nodes[i]->why);
+	net_keeps_values(net, vtac_pass_legalize, &opt);
+	net_end(net);
+}
+
+/* Behind an activation nothing takes it: a constant for each channel, or for all. */
+TEST(constants_of_channels_are_the_cards)
+{
+	static const enum vtac_op ops[] = { VTAC_ADD, VTAC_SUB, VTAC_MUL, VTAC_DIV };
+
+	for (unsigned int c = 0; c < 12; c++) {
+		struct vtac_tensor *x, *t;
+		struct vtac_node *node;
+		struct net net;
+
+		net_begin(&net, 60 + c);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1);
+		x = net_relu(&net, x, "relu");
+		t = c % 3 == 0 ? net_const(&net, 0, NULL) :
+			net_const(&net, c % 3 == 1 ? 3 : 4,
+				  c % 3 == 1 ? (const int64_t[]){ 16, 1, 1 } :
+				  (const int64_t[]){ 1, 16, 1, 1 });
+		node = c / 3 % 2 && c % 3 == 1 ? NULL :
+			net_node(&net, ops[c / 3], "node", x, t, NULL);
+		/* A sum's and product's first operand may be the constant. */
+		if (!node)
+			node = net_node(&net, c / 3 == 1 ? VTAC_ADD : VTAC_MUL, "node", t, x, NULL);
+		net_output(&net, net_relu(&net, node->out[0], "last"));
+		check_on_card(&net);
+	}
+}
+
+/* [1][40][64] times [64][32], with a term for each column. */
+TEST(matrices_are_multiplied_by_a_constant_one)
+{
+	for (int bias = 0; bias < 2; bias++) {
+		const int64_t dims[] = { 2, 40, 64 }, n = 32;
+		struct vtac_node *node;
+		struct vtac_tensor *x;
+		struct net net;
+
+		net_begin(&net, 80);
+		x = vtac_tensor_shaped(net.g, "x", VTAC_F32, 3, dims);
+		assert_int_equal(vtac_graph_input(net.g, x), 0);
+		node = net_node(&net, VTAC_MATMUL, "product", x,
+				net_const(&net, 2, (const int64_t[]){ 64, n }), NULL);
+		if (bias)
+			node = net_node(&net, VTAC_ADD, "sum", net_const(&net, 1, &n),
+					node->out[0], NULL);
+		net_output(&net, node->out[0]);
+		check_on_card(&net);
+	}
+}
+
+/* Pads as wide as the kernel and wider, and outputs of which only the end is cut off. */
+TEST(all_pads_are_the_cards)
+{
+	static const int64_t pads[][4] = { { 2, 0, 1, 3 }, { 3, 4, 5, 3 }, { 0, 0, 0, 7 } };
+
+	for (int i = 0; i < 6; i++) {
+		struct vtac_tensor *x;
+		struct net net;
+
+		net_begin(&net, 90);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 3);
+		memcpy(x->producer->attr.conv.window.pad, pads[i / 2], sizeof(pads[0]));
+		x->producer->attr.conv.window.stride[0] = 1 + i % 2;
+		net_output(&net, x);
+		check_on_card(&net);
+
+		net_begin(&net, 91);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 3);
+		x->producer->op = VTAC_CONV_TRANSPOSE;
+		x->producer->attr.conv.window.stride[0] = 2;
+		x->producer->attr.conv.window.stride[1] = 2;
+		memcpy(x->producer->attr.conv.window.pad,
+		       (const int64_t[]){ i % 2, i / 2, 1 + i / 2, 2 }, sizeof(pads[0]));
+		net_output(&net, x);
+		check_on_card(&net);
+	}
+}
+
 /* A constant for each place is no residual: the addition is the CPU's. */
 TEST(constants_of_all_places_are_added_by_the_cpu)
 {

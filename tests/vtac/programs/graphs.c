@@ -130,6 +130,8 @@ static void random_window(struct maker *m, const struct vtac_tensor *x, struct v
 				 (w->kernel[i] - 1) * 2 + 1 <= in ? 2 : 1;
 		reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
 		w->pad[i] = rnd(m, (uint32_t)(reach < 4 ? reach : 4));
+		if (m->raw && !rnd(m, 12))
+			w->pad[i] = reach + rnd(m, 3);
 		w->pad[2 + i] = rnd(m, 2) ? w->pad[i] : rnd(m, (uint32_t)(reach < 4 ? reach : 4));
 	}
 }
@@ -219,7 +221,9 @@ static int add_transposed(struct maker *m)
 		win->stride[i] = 1 + rnd(m, 2);
 		win->kernel[i] = win->stride[i] + rnd(m, 2);
 		win->dilation[i] = 1;
-		size[i] = (x->dims[2 + i] - 1) * win->stride[i] + win->kernel[i];
+		if (m->raw && !rnd(m, 3))
+			win->pad[2 + i] = rnd(m, (uint32_t)win->kernel[i]);
+		size[i] = (x->dims[2 + i] - 1) * win->stride[i] + win->kernel[i] - win->pad[2 + i];
 	}
 	w = weights(m, 4,
 		    (int64_t[]) { x->dims[1], oc, node->attr.conv.window.kernel[0],
@@ -240,6 +244,8 @@ static int add_pair(struct maker *m)
 			b = m->live[i];
 	if (m->raw && !rnd(m, 5))
 		b = weights(m, 4, a->dims, a->dims[2] * a->dims[3]);
+	else if (m->raw && !rnd(m, 4))
+		b = weights(m, 3, (int64_t[]) { a->dims[1], 1, 1 }, 1);
 	if (!node || !b)
 		return -1;
 	node->act = activation(m);
