@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* vtac compile: a model to a program. */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "output.h"
@@ -269,6 +273,20 @@ static int measure(struct compile *c, struct vtac_graph *g, struct vtac_accuracy
 	return ret;
 }
 
+/* After the report: the file that was written, and what to do with it. */
+static void say_next(const struct compile *c)
+{
+	if (!c->output)
+		fprintf(stderr, "vtac: no program was written: --output=FILE writes one\n");
+	else if (c->emit_c)
+		fprintf(stderr, "vtac: %s is written: make -C %s builds a program\n", c->output,
+			c->output);
+	else if (!output_is_stdout(c->output))
+		fprintf(stderr, "vtac: %s is written: vtactl program info %s lists its inputs, "
+			"vtactl program run %s%s runs it\n", c->output, c->output, c->output,
+			c->has_preprocess ? " --image=PICTURE" : " INPUT=FILE OUTPUT=FILE");
+}
+
 static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *p)
 {
 	struct vtac_report_options how = { .json = c->json };
@@ -285,8 +303,11 @@ static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *
 			.preprocess = c->has_preprocess ? &c->preprocess : NULL }, c->emit_c,
 			c->output);
 	cmd_progress_end();
-	if (!ret && !c->quiet)
-		vtac_report(p, &how, c->output && output_is_stdout(c->output) ? stderr : stdout);
+	if (ret || c->quiet)
+		return ret;
+	vtac_report(p, &how, c->output && output_is_stdout(c->output) ? stderr : stdout);
+	fflush(stdout);
+	say_next(c);
 	return ret;
 }
 
@@ -324,11 +345,33 @@ static int read_classes(struct compile *c)
 	return c->classes ? CMD_OK : cmd_fail(CMD_ERROR, c->classes_file, error.text);
 }
 
+/* Files that cannot be read or written are named before minutes of work. */
+static int check_files(const struct compile *c)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int err;
+
+	if (access(c->model, R_OK))
+		return cmd_fail(CMD_ERROR, c->model, strerror(errno));
+	if (c->labels && access(c->labels, R_OK))
+		return cmd_fail(CMD_ERROR, c->labels, strerror(errno));
+	if (!c->output)
+		return CMD_OK;
+	snprintf(path, sizeof(path), "%s%s", c->output, c->emit_c && !stat(c->output, &st) ?
+		 "/model.h" : "");
+	err = output_check(path);
+	return err ? cmd_fail(CMD_ERROR, c->output, strerror(-err)) : CMD_OK;
+}
+
 static int prepare(struct compile *c)
 {
 	struct vtaimage_preprocess *pre = &c->preprocess;
-	int ret = c->card ? cmd_core_of_card(&c->opt.core, c->card) :
-		cmd_core_of_file(&c->opt.core, c->config);
+	int ret = check_files(c);
+
+	if (!ret)
+		ret = c->card ? cmd_core_of_card(&c->opt.core, c->card) :
+			cmd_core_of_file(&c->opt.core, c->config);
 
 	/* Grey pictures have no second and third channel. */
 	for (int i = 1; i < 3 && pre->order == VTAIMAGE_GRAY; i++) {

@@ -28,6 +28,15 @@ ends() {
 	cat "$dir/err"
 	[ "$got" -eq "$status" ] && grep -qF -- "$text" "$dir/err"
 }
+# On a terminal: the percents that were shown never go back, and the bar is gone at the end.
+one_bar() {
+	local shown
+
+	script -qec "'$vtac' compile -q $*" /dev/null < /dev/null > "$dir/screen" || return
+	shown=$(grep -oaE '[0-9]+%' "$dir/screen" | tr -d %)
+	echo "$shown" | paste -sd' '
+	[ "$(sort -nu <<< "$shown" | wc -l)" -gt 2 ] && [ "$(sort -n <<< "$shown")" = "$shown" ]
+}
 same_twice() {
 	"$vtac" compile "$@" -q -o "$dir/one" && "$vtac" compile "$@" -q -o "$dir/two" &&
 		cmp "$dir/one" "$dir/two"
@@ -117,12 +126,17 @@ check "no such verb" ends 2 "no such verb: fly" fly
 check "no model: usage" ends 2 "name a model" compile
 check "no such option" ends 2 "wrong option: --fly" compile --fly model
 check "no such pass" ends 2 "no such pass: fly" compile --dump-after=fly model
-check "no such file" ends 4 "nothing.onnx: No such file" compile nothing.onnx
-check "no such card" ends 3 "vta99" compile --card=vta99 model
+check "no such file" ends 1 "nothing.onnx: No such file" compile nothing.onnx
+: > "$dir/model"
+check "no such card" ends 3 "vta99" compile --card=vta99 "$dir/model"
+# The model is none, which would be found out later.
+check "an output in no directory" ends 1 "no/such/x: No such file" compile -o "$dir/no/such/x" "$dir/model"
+check "C below a file" ends 1 "model/x: Not a directory" compile --emit=c -o "$dir/model/x" "$dir/model"
+check "no such labels" ends 1 "no-labels: No such file" compile --labels="$dir/no-labels" "$dir/model"
 check "nothing to emit" ends 2 "--emit wants c, not 'java'" compile --emit=java -o x model
 check "C without a directory" ends 2 "name a directory" compile --emit=c model
 check "tvm: no graph" ends 2 "name a graph" tvm -o "$dir/c"
-check "a wrong configuration" ends 1 "$0" compile --config="$0" model
+check "a wrong configuration" ends 1 "$0" compile --config="$0" "$dir/model"
 check "a wrong shape" ends 2 "no shape: x" compile --shape=1,x model
 check "not a model" ends 4 "not an ONNX model" compile "$0"
 check "not a program" ends 1 "$0" report "$0"
@@ -171,6 +185,10 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	check "mnist: classes of nothing" ends 2 "--classes needs --measure" \
 		compile "$@" --classes="$dir/few"
 	check "mnist: as C" as_c "$@"
+	check "mnist: without -o says that nothing is written" ends 0 "no program was written" compile "$@"
+	check "mnist: with -o says what is next" ends 0 "vtactl program run $dir/next" \
+		compile "$@" -o "$dir/next"
+	check "mnist: the progress is one bar" one_bar "$@"
 	check "mnist: pictures to calibrate with are made" pictures
 	check "mnist: pictures to calibrate with" same_twice --calibrate="$dir/pictures" \
 		--order=gray --scale=0.0039 "$models/mnist.onnx"
