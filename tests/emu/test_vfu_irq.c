@@ -3,6 +3,7 @@
  * Interrupts: MSI-X and MSI through eventfds, none lost and none too many.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +176,10 @@ TEST_F(FAKE, irq_client_triggers)
 	assert_int_equal(vfc_irq_wait(c, 3, SOON), 1);
 }
 
-/* A full, blocking eventfd stalls neither the server nor an engine. */
+/*
+ * A full, blocking eventfd stalls neither the server nor an engine. The client shares its flags,
+ * and clears O_NONBLOCK after the server has it.
+ */
 TEST_F(FAKE, irq_never_blocks)
 {
 	const uint64_t full = 0xfffffffffffffffeull;
@@ -186,6 +190,7 @@ TEST_F(FAKE, irq_never_blocks)
 	assert_int_equal(write(fd, &full, sizeof(full)), sizeof(full));
 	assert_int_equal(vfc_set_irqs(c, EVENTFDS, VFIO_PCI_MSIX_IRQ_INDEX, 0,
 				      1, &fd, 1), 0);
+	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
 	assert_int_equal(vfu_irq(fake.srv, VFU_IRQ_MSIX, 0), 0);
 	assert_int_equal(vfc_set_irqs(c, VFIO_IRQ_SET_DATA_NONE |
 				      VFIO_IRQ_SET_ACTION_TRIGGER,

@@ -2,14 +2,18 @@
 /*
  * Interrupts: eventfds, masks and pending bits of MSI-X and MSI.
  */
+#define _GNU_SOURCE 1	/* syscall */
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/pci_regs.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "vfu_irq.h"
@@ -21,6 +25,8 @@ struct vector {
 
 struct vfu_irqs {
 	pthread_mutex_t lock;	/* Protects: everything below */
+	aio_context_t aio;
+	int ready;		/* a descriptor of our own, always to be read */
 	enum vfu_irq_kind mode;
 	unsigned int count;	/* vectors of this mode that were granted */
 	bool masked;		/* Function Mask */
@@ -46,15 +52,25 @@ static struct vector *vectors_of(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 	}
 }
 
-/* EAGAIN is the counter at its end: the client has that wake-up to come. */
-static void signal_fd(int fd)
+/*
+ * Called with the lock held. A write() could block: the client, which has the file too, clears
+ * O_NONBLOCK when it likes, and fills the counter. Completing an asynchronous request adds 1 to the
+ * counter and never waits; a counter at its end has that wake-up to come. This request completes
+ * at once.
+ */
+static void signal_fd(struct vfu_irqs *irqs, int fd)
 {
-	const uint64_t one = 1;
-	ssize_t n;
+	struct iocb request = {
+		.aio_lio_opcode = IOCB_CMD_POLL, .aio_fildes = (uint32_t)irqs->ready,
+		.aio_buf = POLLIN, .aio_flags = IOCB_FLAG_RESFD, .aio_resfd = (uint32_t)fd,
+	};
+	struct iocb *requests[] = { &request };
+	struct io_event event;
 
-	do {
-		n = write(fd, &one, sizeof(one));
-	} while (n < 0 && errno == EINTR);
+	if (syscall(SYS_io_submit, irqs->aio, 1, requests) != 1)
+		return;
+	while (syscall(SYS_io_getevents, irqs->aio, 1, 1, &event, NULL) < 0 && errno == EINTR)
+		;
 }
 
 /* Called with the lock held. */
@@ -72,7 +88,7 @@ static void flush_vectors(struct vfu_irqs *irqs)
 		if (!v[i].pending || !can_send(irqs, &v[i]))
 			continue;
 		v[i].pending = false;
-		signal_fd(v[i].fd);
+		signal_fd(irqs, v[i].fd);
 	}
 }
 
@@ -110,6 +126,13 @@ struct vfu_irqs *vfu_irqs_new(void)
 
 	if (!irqs)
 		return NULL;
+	irqs->ready = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (irqs->ready < 0 || syscall(SYS_io_setup, 1, &irqs->aio)) {
+		if (irqs->ready >= 0)
+			close(irqs->ready);
+		free(irqs);
+		return NULL;
+	}
 	pthread_mutex_init(&irqs->lock, NULL);
 	for (i = 0; i < PCI_MSI_MAX; i++)
 		irqs->msi[i].fd = -1;
@@ -124,6 +147,8 @@ void vfu_irqs_free(struct vfu_irqs *irqs)
 	if (!irqs)
 		return;
 	vfu_irqs_close(irqs);
+	syscall(SYS_io_destroy, irqs->aio);
+	close(irqs->ready);
 	pthread_mutex_destroy(&irqs->lock);
 	free(irqs);
 }
@@ -185,16 +210,6 @@ static bool is_eventfd(int fd)
 	return n == sizeof(want) - 1 && !memcmp(name, want, sizeof(want) - 1);
 }
 
-static bool prepare_eventfd(int fd)
-{
-	int fl;
-
-	if (!is_eventfd(fd))
-		return false;
-	fl = fcntl(fd, F_GETFL);
-	return fl >= 0 && !fcntl(fd, F_SETFL, fl | O_NONBLOCK);
-}
-
 int vfu_irqs_set(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 		 unsigned int start, unsigned int count, const int *fds)
 {
@@ -205,7 +220,7 @@ int vfu_irqs_set(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 	if (start > max || count > max - start)
 		return -EINVAL;
 	for (i = 0; fds && i < count; i++)
-		if (!prepare_eventfd(fds[i]))
+		if (!is_eventfd(fds[i]))
 			return -EINVAL;
 
 	pthread_mutex_lock(&irqs->lock);
@@ -230,7 +245,7 @@ void vfu_irqs_trigger(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 		return;
 	pthread_mutex_lock(&irqs->lock);
 	if (v[vector].fd >= 0)
-		signal_fd(v[vector].fd);
+		signal_fd(irqs, v[vector].fd);
 	pthread_mutex_unlock(&irqs->lock);
 }
 
@@ -261,7 +276,7 @@ static int raise_locked(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
 		v[vector].pending = true;
 		return -EAGAIN;
 	}
-	signal_fd(v[vector].fd);
+	signal_fd(irqs, v[vector].fd);
 	return 0;
 }
 

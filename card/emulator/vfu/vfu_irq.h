@@ -30,9 +30,8 @@ void vfu_irqs_reset(struct vfu_irqs *irqs);
 void vfu_irqs_close(struct vfu_irqs *irqs);
 
 /*
- * Gives vectors [start, start + count) these eventfds and takes them over (made
- * non-blocking: a client cannot stall the card), or takes theirs away when fds
- * is NULL. The range was checked. -EINVAL, and nothing taken, when one is not
+ * Gives vectors [start, start + count) these eventfds and takes them over, or takes
+ * theirs away when fds is NULL. The range was checked. -EINVAL, and nothing taken, when one is not
  * an eventfd.
  */
 int vfu_irqs_set(struct vfu_irqs *irqs, enum vfu_irq_kind kind,
