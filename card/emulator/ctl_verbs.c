@@ -181,6 +181,7 @@ static void do_memcpy_of(const struct ctl_target *target, char **args, json *rep
 	struct mmu_piece *pieces;
 	struct card_copy copy;
 	double least, median;
+	int missing = 0;
 	size_t count;
 	char more;
 
@@ -197,7 +198,11 @@ static void do_memcpy_of(const struct ctl_target *target, char **args, json *rep
 	}
 	count = card_copy_pieces(target->card, &copy, pieces, max);
 	if (count) {
+		vfu_dma_begin(vfu_get_dma(target->srv));
 		memcpy_pieces_time(pieces, count, copy.bytes, &least, &median);
+		missing = vfu_dma_end(vfu_get_dma(target->srv));
+	}
+	if (count && !missing) {
 		put_times(reply, least, median);
 		put_num(reply, "pieces", count);
 	} else {

@@ -74,11 +74,11 @@ static void *host_at(void *priv, uint64_t addr, size_t *len, bool write, int *er
 	return vfu_dma_at(emu->dma, addr, len, write ? VFU_DMA_WRITE : VFU_DMA_READ, err);
 }
 
-static void host_end(void *priv)
+static int host_end(void *priv)
 {
 	const struct emu *emu = priv;
 
-	vfu_dma_end(emu->dma);
+	return vfu_dma_end(emu->dma);
 }
 
 static int host_irq(void *priv, unsigned int vector)

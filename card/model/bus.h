@@ -78,9 +78,9 @@ static inline void *bus_at(struct bus *bus, uint64_t addr, size_t *len, bool wri
 	return bus->ops->at(bus->priv, addr, len, write, err);
 }
 
-static inline void bus_end(struct bus *bus)
+static inline int bus_end(struct bus *bus)
 {
-	bus->ops->end(bus->priv);
+	return bus->ops->end(bus->priv);
 }
 
 #endif

@@ -53,7 +53,7 @@ struct card_config {
  * Between begin and end the memory that at returns can be accessed directly: *len
  * bytes, at most what *len was. NULL, and *err as above, if that is not even one.
  * Others wait meanwhile, so it must not take long, and none of the other
- * functions may be called.
+ * functions may be called. end returns an error if memory was missing.
  *
  * irq returns 0 when the message was sent, -EPERM as above, or another negative
  * errno when the function has not been given this vector.
@@ -65,7 +65,7 @@ struct card_ops {
 	int (*write64)(void *priv, uint64_t addr, uint64_t val);
 	void (*begin)(void *priv);
 	void *(*at)(void *priv, uint64_t addr, size_t *len, bool write, int *err);
-	void (*end)(void *priv);
+	int (*end)(void *priv);
 	int (*irq)(void *priv, unsigned int vector);
 };
 

@@ -630,7 +630,7 @@ static int move_translated(const struct mmu_port *port, void *arg)
 {
 	struct move *move = arg;
 	size_t len = move->len;
-	int ret;
+	int ret, missing;
 
 	if (move->src) {
 		move->at_src = true;
@@ -646,8 +646,8 @@ static int move_translated(const struct mmu_port *port, void *arg)
 	ret = move_begun(port, move, len);
 	if (move->dst->stream)
 		stream_copy_end();
-	bus_end(port->mmu->bus);
-	return ret;
+	missing = bus_end(port->mmu->bus);
+	return missing ? dma_result(missing) : ret;
 }
 
 static int move_step(const struct mmu_port *port, void *arg)

@@ -2,6 +2,7 @@
 /*
  * Guest memory: what the client maps is what the card reaches, and nothing else.
  */
+#define _GNU_SOURCE	/* memfd_create */
 #include <errno.h>
 #include <linux/pci_regs.h>
 #include <pthread.h>
@@ -10,11 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "../frame.h"
 #include "vfu_client.h"
 #include "vfu_fake.h"
 
+#define HUGE		0x80000000ull
+#define HUGE_PAGE	0x200000u
 #define RAM		0x40000000ull
 #define RAM_SIZE	0x100000u
 #define RW		(VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE)
@@ -273,4 +278,98 @@ TEST_F(FAKE, dma_unmap_is_a_fence)
 		assert_true(e[i].done && e[i].refused);
 	}
 	assert_int_equal(vfu_dma_faults(dma()), e[0].refused + e[1].refused);
+}
+
+/* Mappings of this process, which has the server, of the file. */
+static unsigned int mappings(const char *name)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned int n = 0;
+	char line[256];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, name) ? 1 : 0;
+	fclose(maps);
+	return n;
+}
+
+/* cmocka handles signals while a test runs; a new map takes SIGBUS back. */
+static void take_sigbus(void)
+{
+	vfu_dma_free(vfu_dma_new());
+}
+
+/* A page that the file does not have any more is a fault, and so are all of its range. */
+TEST_F(FAKE, dma_file_shrinks)
+{
+	int fd = memfd_create("shrinks", MFD_CLOEXEC), err;
+	uint64_t faults, val = 7;
+	size_t len = 8;
+	uint8_t buf[16];
+	uint64_t *ptr;
+
+	take_sigbus();
+	vfc_command(c, PCI_COMMAND_MASTER, 0);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(vfc_dma_map(c, RAM, 8192, RW, fd, 0), 0);
+	assert_int_equal(vfu_dma_write64(dma(), RAM, 1), 0);
+	faults = vfu_dma_faults(dma());
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(vfu_dma_read(dma(), RAM, buf, sizeof(buf)), 0);
+	assert_int_equal(vfu_dma_read(dma(), RAM + 4096, buf, sizeof(buf)), -EFAULT);
+	assert_int_equal(vfu_dma_faults(dma()), faults + 1);
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), -EFAULT);
+	assert_int_equal(vfu_dma_write(dma(), RAM, buf, sizeof(buf)), -EFAULT);
+
+	/* Mapped anew it is memory again. */
+	assert_int_equal(vfc_dma_unmap(c, RAM, 8192, 0), 0);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(vfc_dma_map(c, RAM, 8192, RW, fd, 0), 0);
+	assert_int_equal(vfu_dma_read64(dma(), RAM, &val), 0);
+	assert_int_equal(val, 1);
+
+	/* The same by a pointer, and by single words. */
+	assert_int_equal(ftruncate(fd, 0), 0);
+	vfu_dma_begin(dma());
+	ptr = vfu_dma_at(dma(), RAM, &len, VFU_DMA_WRITE, &err);
+	assert_non_null(ptr);
+	__atomic_store_n(ptr, 2, __ATOMIC_RELAXED);
+	assert_int_equal(vfu_dma_end(dma()), -EFAULT);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(vfc_dma_unmap(c, RAM, 8192, 0), 0);
+	assert_int_equal(vfc_dma_map(c, RAM, 8192, RW, fd, 0), 0);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(vfu_dma_write64(dma(), RAM, 1), -EFAULT);
+	close(fd);
+}
+
+/* Parts of huge pages, anywhere in them, are mapped; nothing of them stays mapped. */
+TEST_F(FAKE, dma_huge_pages)
+{
+	int fd = memfd_create("huge", MFD_CLOEXEC | MFD_HUGETLB);
+	uint64_t val;
+
+	if (fd < 0)
+		skip();
+	take_sigbus();
+	vfc_command(c, PCI_COMMAND_MASTER, 0);
+	assert_int_equal(ftruncate(fd, 2 * HUGE_PAGE), 0);
+	assert_int_equal(vfc_dma_map(c, HUGE, 4096, RW, fd, 0), 0);
+	assert_int_equal(vfc_dma_map(c, HUGE + 4096, HUGE_PAGE, RW, fd, 0xc0000), 0);
+	assert_int_equal(vfc_dma_map(c, HUGE + 2 * HUGE_PAGE, 4096, RW, fd,
+				     2 * HUGE_PAGE - 4096), 0);
+	assert_int_equal(vfc_dma_map(c, HUGE + 4 * HUGE_PAGE, 4096, RW, fd,
+				     2 * HUGE_PAGE), -EINVAL);
+	assert_true(mappings("memfd:huge"));
+	/* Where the machine has no such pages, this is a fault. */
+	if (!vfu_dma_write64(dma(), HUGE + 4096, 0x1234)) {
+		assert_int_equal(vfc_dma_unmap(c, HUGE, 4096, 0), 0);
+		assert_int_equal(vfc_dma_map(c, HUGE, 4096, RW, fd, 0xc0000), 0);
+		assert_int_equal(vfu_dma_read64(dma(), HUGE, &val), 0);
+		assert_int_equal(val, 0x1234);
+	}
+	assert_int_equal(vfc_dma_unmap(c, 0, 0, VFIO_DMA_UNMAP_FLAG_ALL), 0);
+	assert_int_equal(mappings("memfd:huge"), 0);
+	close(fd);
 }

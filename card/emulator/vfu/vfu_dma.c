@@ -7,12 +7,15 @@
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "vfu_dma.h"
 
@@ -22,7 +25,10 @@ struct dma_range {
 	uint64_t iova;
 	uint64_t last;		/* inclusive: a range may end at 2^64 - 1 */
 	uint8_t *ptr;		/* NULL: known, but no memory is shared */
+	void *map;		/* whole pages of the file around it */
+	size_t map_size;
 	uint32_t flags;
+	bool lost;		/* the file has no such memory any more */
 };
 
 struct vfu_dma {
@@ -32,7 +38,53 @@ struct vfu_dma {
 	size_t room;
 	bool enabled;
 	atomic_uint_fast64_t faults;
+	atomic_uint lost;		/* ranges, ever */
 };
+
+/* ---- Memory that is not there ---- */
+
+/* What this thread accesses between vfu_dma_begin() and vfu_dma_end(). */
+static _Thread_local struct vfu_dma *accessed;
+static _Thread_local unsigned int lost_before;
+
+static struct dma_range *range_of(struct vfu_dma *dma, const void *addr)
+{
+	for (size_t i = 0; dma && i < dma->count; i++) {
+		struct dma_range *r = &dma->ranges[i];
+
+		if (r->ptr && (uintptr_t)addr - (uintptr_t)r->map < r->map_size)
+			return r;
+	}
+	return NULL;
+}
+
+/*
+ * A file that shrank, a full tmpfs, no huge pages left. Other memory takes the place, so that the
+ * access ends; the range is lost, which vfu_dma_end() reports. Ranges do not change meanwhile, as
+ * the thread has the lock.
+ */
+static void on_sigbus(int sig, siginfo_t *info, void *context)
+{
+	struct dma_range *r = range_of(accessed, info->si_addr);
+	int saved = errno;
+
+	(void)context;
+	if (r && mmap(r->map, r->map_size, PROT_READ | PROT_WRITE,
+		      MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == r->map) {
+		__atomic_store_n(&r->lost, true, __ATOMIC_RELAXED);
+		atomic_fetch_add(&accessed->lost, 1);
+	} else {
+		signal(sig, SIG_DFL);	/* the access is made again, and ends the process */
+	}
+	errno = saved;
+}
+
+static void catch_sigbus(void)
+{
+	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGBUS, &action, NULL);
+}
 
 struct vfu_dma *vfu_dma_new(void)
 {
@@ -41,6 +93,7 @@ struct vfu_dma *vfu_dma_new(void)
 
 	if (!dma)
 		return NULL;
+	catch_sigbus();
 	/* Engines that read without a pause must not starve an unmap. */
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr,
@@ -96,39 +149,51 @@ static bool make_room(struct vfu_dma *dma)
 	return true;
 }
 
-/* A page beyond the end of the file would be a SIGBUS on first touch. */
-static int check_file(int fd, uint64_t offset, uint64_t size)
+/*
+ * Sets the size of huge pages. A page beyond the end of the file is not there. A FUSE file's
+ * pages come from a process, which may never give them.
+ */
+static int check_file(int fd, uint64_t offset, uint64_t size, size_t *page)
 {
+	struct statfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) || fstatfs(fd, &fs))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) || fs.f_type == FUSE_SUPER_MAGIC)
 		return -EINVAL;
 	if (offset > (uint64_t)st.st_size ||
 	    size > (uint64_t)st.st_size - offset)
 		return -EINVAL;
+	if (fs.f_type == HUGETLBFS_MAGIC)
+		*page = (size_t)fs.f_bsize;
 	return 0;
 }
 
+/* Huge pages are mapped and unmapped whole, whatever part of them the range is. */
 static int map_file(struct dma_range *r, int fd, uint64_t offset)
 {
+	size_t page = VFU_DMA_PAGE, before;
 	int prot = 0;
 	int ret;
 	void *ptr;
 
-	ret = check_file(fd, offset, range_size(r));
+	ret = check_file(fd, offset, range_size(r), &page);
 	if (ret)
 		return ret;
+	before = offset % page;
+	r->map_size = (before + range_size(r) + page - 1) / page * page;
 	if (r->flags & VFU_DMA_READ)
 		prot |= PROT_READ;
 	if (r->flags & VFU_DMA_WRITE)
 		prot |= PROT_WRITE;
-	ptr = mmap(NULL, range_size(r), prot, MAP_SHARED | MAP_NORESERVE, fd,
-		   (off_t)offset);
+	ptr = mmap(NULL, r->map_size, prot, MAP_SHARED | MAP_NORESERVE, fd,
+		   (off_t)(offset - before));
 	if (ptr == MAP_FAILED)
 		return -errno;
-	r->ptr = ptr;
+	r->map = ptr;
+	r->ptr = r->map;
+	r->ptr += before;
 	return 0;
 }
 
@@ -185,8 +250,7 @@ static void drop_ranges(struct vfu_dma *dma, size_t first, size_t n)
 
 	for (i = first; i < first + n; i++)
 		if (dma->ranges[i].ptr)
-			munmap(dma->ranges[i].ptr,
-			       range_size(&dma->ranges[i]));
+			munmap(dma->ranges[i].map, dma->ranges[i].map_size);
 	memmove(dma->ranges + first, dma->ranges + first + n,
 		(dma->count - first - n) * sizeof(*dma->ranges));
 	dma->count -= n;
@@ -253,11 +317,24 @@ uint64_t vfu_dma_faults(struct vfu_dma *dma)
 void vfu_dma_begin(struct vfu_dma *dma)
 {
 	pthread_rwlock_rdlock(&dma->lock);
+	accessed = dma;
+	lost_before = atomic_load(&dma->lost);
 }
 
-void vfu_dma_end(struct vfu_dma *dma)
+static void count_fault(struct vfu_dma *dma)
 {
+	atomic_fetch_add_explicit(&dma->faults, 1, memory_order_relaxed);
+}
+
+int vfu_dma_end(struct vfu_dma *dma)
+{
+	int err = atomic_load(&dma->lost) == lost_before ? 0 : -EFAULT;
+
+	if (err)
+		count_fault(dma);
+	accessed = NULL;
 	pthread_rwlock_unlock(&dma->lock);
+	return err;
 }
 
 /* vfu_dma_at without counting the refusal. */
@@ -274,7 +351,7 @@ static void *lookup_range(struct vfu_dma *dma, uint64_t iova, size_t *len,
 	}
 	at = find_range(dma, iova);
 	r = at < dma->count ? &dma->ranges[at] : NULL;
-	if (!r || r->iova > iova || !r->ptr) {
+	if (!r || r->iova > iova || !r->ptr || __atomic_load_n(&r->lost, __ATOMIC_RELAXED)) {
 		*err = -EFAULT;
 		return NULL;
 	}
@@ -286,11 +363,6 @@ static void *lookup_range(struct vfu_dma *dma, uint64_t iova, size_t *len,
 	if (*len > left)
 		*len = left;
 	return r->ptr + (iova - r->iova);
-}
-
-static void count_fault(struct vfu_dma *dma)
-{
-	atomic_fetch_add_explicit(&dma->faults, 1, memory_order_relaxed);
 }
 
 void *vfu_dma_at(struct vfu_dma *dma, uint64_t iova, size_t *len,
@@ -327,7 +399,7 @@ static int copy_range(struct vfu_dma *dma, uint64_t iova, void *dst, const void 
 		      size_t len)
 {
 	uint32_t flags = dst ? VFU_DMA_READ : VFU_DMA_WRITE;
-	int err;
+	int err, lost;
 
 	vfu_dma_begin(dma);
 	err = check_span(dma, iova, len, flags);
@@ -337,6 +409,8 @@ static int copy_range(struct vfu_dma *dma, uint64_t iova, void *dst, const void 
 		size_t run = len;
 		void *mem = lookup_range(dma, iova, &run, flags, &err);
 
+		if (!mem)
+			break;	/* lost just now */
 		if (dst) {
 			memcpy(dst, mem, run);
 			dst = (uint8_t *)dst + run;
@@ -347,8 +421,8 @@ static int copy_range(struct vfu_dma *dma, uint64_t iova, void *dst, const void 
 		iova += run;
 		len -= run;
 	}
-	vfu_dma_end(dma);
-	return err;
+	lost = vfu_dma_end(dma);
+	return err ? err : lost;
 }
 
 int vfu_dma_read(struct vfu_dma *dma, uint64_t iova, void *buf, size_t len)
@@ -374,7 +448,7 @@ static uint64_t *word_at(struct vfu_dma *dma, uint64_t iova, uint32_t flags,
 int vfu_dma_write64(struct vfu_dma *dma, uint64_t iova, uint64_t val)
 {
 	uint64_t *word;
-	int err;
+	int err, lost;
 
 	if (iova % sizeof(val))
 		return -EINVAL;
@@ -382,14 +456,14 @@ int vfu_dma_write64(struct vfu_dma *dma, uint64_t iova, uint64_t val)
 	word = word_at(dma, iova, VFU_DMA_WRITE, &err);
 	if (word)
 		__atomic_store_n(word, htole64(val), __ATOMIC_RELEASE);
-	vfu_dma_end(dma);
-	return err;
+	lost = vfu_dma_end(dma);
+	return err ? err : lost;
 }
 
 int vfu_dma_read64(struct vfu_dma *dma, uint64_t iova, uint64_t *val)
 {
 	uint64_t *word;
-	int err;
+	int err, lost;
 
 	if (iova % sizeof(*val))
 		return -EINVAL;
@@ -397,6 +471,6 @@ int vfu_dma_read64(struct vfu_dma *dma, uint64_t iova, uint64_t *val)
 	word = word_at(dma, iova, VFU_DMA_READ, &err);
 	if (word)
 		*val = le64toh(__atomic_load_n(word, __ATOMIC_ACQUIRE));
-	vfu_dma_end(dma);
-	return err;
+	lost = vfu_dma_end(dma);
+	return err ? err : lost;
 }

@@ -10,9 +10,10 @@
  * a thread that is inside vfu_dma_begin/vfu_dma_end must not call a function
  * that takes the lock (all but vfu_dma_at), nor wait for the server's thread.
  *
- * A client that shrinks a file after mapping it takes the pages away and its
- * own emulator down (SIGBUS); memory-backend-memfd seals its files so that it
- * cannot. The server checks that a file covers its range when it is mapped.
+ * The server checks that a file covers its range when it is mapped. Its pages
+ * may be missing all the same: the client has shrunk it, its tmpfs is full, or
+ * there are no huge pages. The access that finds this (SIGBUS) and all later
+ * ones to this range are refused, until the client maps memory anew.
  */
 #ifndef VTA_EMU_VFU_DMA_H
 #define VTA_EMU_VFU_DMA_H
@@ -37,7 +38,7 @@ void vfu_dma_free(struct vfu_dma *dma);
  * fd -1 the range is remembered but cannot be accessed (the client shares no
  * memory for it, as QEMU does for ROMs and other devices' BARs).
  * Returns 0, -EINVAL (not page aligned, empty, wraps around, unknown flags,
- * not a regular file, file too short), -EEXIST (overlaps a range), -ENOSPC
+ * not a regular file or one of FUSE, file too short), -EEXIST (overlaps a range), -ENOSPC
  * (too many ranges), or the errno of mmap.
  */
 int vfu_dma_map(struct vfu_dma *dma, uint64_t iova, uint64_t size,
@@ -79,10 +80,13 @@ int vfu_dma_read64(struct vfu_dma *dma, uint64_t iova, uint64_t *val);
  * vfu_dma_at returns the memory at iova and sets *len to the bytes that follow
  * in the same range, at most what *len was; NULL with *err set (as for the
  * copies) when not one byte is accessible. flags are those needed.
+ *
+ * vfu_dma_end returns 0, or -EFAULT: meanwhile some memory was found to be
+ * missing, so what was read or written may not be what it should.
  */
 void vfu_dma_begin(struct vfu_dma *dma);
 void *vfu_dma_at(struct vfu_dma *dma, uint64_t iova, size_t *len,
 		 uint32_t flags, int *err);
-void vfu_dma_end(struct vfu_dma *dma);
+int vfu_dma_end(struct vfu_dma *dma);
 
 #endif
