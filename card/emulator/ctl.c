@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctl.h"
@@ -17,6 +18,8 @@
 
 #define CLIENTS		16
 #define LINE_MAX_LEN	1024
+/* A client that has asked nothing for so many seconds gives its place to another. */
+#define IDLE_S		5
 
 /*
  * A client is answered one line at a time: while an answer is on its way out,
@@ -25,6 +28,7 @@
 struct client {
 	struct ctl *ctl;
 	int fd;			/* -1: free */
+	time_t last;		/* of its requests, CLOCK_MONOTONIC in seconds */
 	bool skipping;		/* the rest of a line that was too long */
 	size_t in_len;
 	char in[LINE_MAX_LEN];
@@ -36,14 +40,10 @@ struct client {
 struct ctl {
 	struct vfu *srv;
 	struct ctl_target target;
-	char *path;
-	int fd;
-	bool full;		/* not watching for further clients */
+	struct unix_socket listener;
+	bool refusing;		/* the last client could not be accepted */
 	struct client clients[CLIENTS];
 };
-
-static void client_event(void *arg, int fd, short revents);
-static void ctl_accept(void *arg, int fd, short revents);
 
 static void client_drop(struct client *client)
 {
@@ -53,8 +53,14 @@ static void client_drop(struct client *client)
 	close(client->fd);
 	free(client->out);
 	*client = (struct client) { .ctl = ctl, .fd = -1 };
-	if (ctl->full && !vfu_add_fd(ctl->srv, ctl->fd, POLLIN, ctl_accept, ctl))
-		ctl->full = false;
+}
+
+static time_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
 }
 
 /* Writes what it can: 1 when all is out, 0 when some is left, -1 to drop. */
@@ -136,6 +142,7 @@ static void client_event(void *arg, int fd, short revents)
 	short events;
 	int ret = 1;
 
+	client->last = now();
 	if (client->out)
 		ret = client_flush(client);
 	else if (revents & (POLLIN | POLLHUP | POLLERR))
@@ -152,42 +159,47 @@ static void client_event(void *arg, int fd, short revents)
 		client_drop(client);
 }
 
-static struct client *free_client(struct ctl *ctl)
+/* A free place, or that of the client which has been idle for longest; NULL: all are at work. */
+static struct client *make_place(struct ctl *ctl)
 {
-	for (unsigned int i = 0; i < CLIENTS; i++)
+	struct client *oldest = &ctl->clients[0];
+
+	for (unsigned int i = 0; i < CLIENTS; i++) {
 		if (ctl->clients[i].fd < 0)
 			return &ctl->clients[i];
-	return NULL;
-}
-
-/* The next ones wait in the socket's queue until a client has gone. */
-static void stop_accepting(struct ctl *ctl)
-{
-	vfu_del_fd(ctl->srv, ctl->fd);
-	ctl->full = true;
+		if (ctl->clients[i].last < oldest->last)
+			oldest = &ctl->clients[i];
+	}
+	if (now() - oldest->last < IDLE_S)
+		return NULL;
+	client_drop(oldest);
+	return oldest;
 }
 
 static void ctl_accept(void *arg, int listen_fd, short revents)
 {
 	struct ctl *ctl = arg;
-	struct client *client = free_client(ctl);
+	struct client *client = make_place(ctl);
 	int fd;
 
 	(void)revents;
 	if (!client) {
-		stop_accepting(ctl);
+		vfu_rest_fd(ctl->srv, listen_fd);
 		return;
 	}
 	fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 			return;
-		/* Trying again at once would spin. */
-		log_warn("control socket: %s", strerror(errno));
-		stop_accepting(ctl);
+		if (!ctl->refusing)
+			log_warn("control socket: %s", strerror(errno));
+		ctl->refusing = true;
+		vfu_rest_fd(ctl->srv, listen_fd);
 		return;
 	}
+	ctl->refusing = false;
 	client->fd = fd;
+	client->last = now();
 	if (vfu_add_fd(ctl->srv, fd, POLLIN, client_event, client)) {
 		client->fd = -1;
 		close(fd);
@@ -206,19 +218,12 @@ int ctl_new(struct ctl **out, const char *path, struct vfu *srv, struct card *ca
 	ctl->target = (struct ctl_target) { card, pci, srv };
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		ctl->clients[i] = (struct client) { .ctl = ctl, .fd = -1 };
-	ctl->path = strdup(path);
-	ctl->fd = ctl->path ? unix_listen(path, CLIENTS) : -ENOMEM;
-	if (ctl->fd < 0) {
-		ret = ctl->fd;
-		free(ctl->path);
-		free(ctl);
-		return ret;
-	}
-	ret = vfu_add_fd(srv, ctl->fd, POLLIN, ctl_accept, ctl);
+	ret = unix_listen(&ctl->listener, path, CLIENTS);
+	if (!ret)
+		ret = vfu_add_fd(srv, ctl->listener.fd, POLLIN, ctl_accept, ctl);
 	if (ret) {
-		/* Nothing to take out of the server's hands. */
-		ctl->full = true;
-		ctl_free(ctl);
+		unix_close(&ctl->listener);
+		free(ctl);
 		return ret;
 	}
 	*out = ctl;
@@ -232,10 +237,7 @@ void ctl_free(struct ctl *ctl)
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		if (ctl->clients[i].fd >= 0)
 			client_drop(&ctl->clients[i]);
-	if (!ctl->full)
-		vfu_del_fd(ctl->srv, ctl->fd);
-	close(ctl->fd);
-	unlink(ctl->path);
-	free(ctl->path);
+	vfu_del_fd(ctl->srv, ctl->listener.fd);
+	unix_close(&ctl->listener);
 	free(ctl);
 }

@@ -30,7 +30,8 @@ static double measure(const struct mmu_piece *pieces, size_t n, size_t bytes)
 
 	for (size_t i = 0; i < count; i++) {
 		for (size_t p = 0; p < n; p++)
-			memcpy(pieces[p].dst, pieces[p].src, pieces[p].len);
+			/* They may overlap. */
+			memmove(pieces[p].dst, pieces[p].src, pieces[p].len);
 		/* Every copy is wanted. */
 		__asm__ __volatile__("" : : "r"(pieces) : "memory");
 	}

@@ -86,6 +86,12 @@ static bool is_power_of_two(uint64_t val)
 	return val && !(val & (val - 1));
 }
 
+/* Without a name, any user of the machine could reach the socket. */
+static int set_path(const struct cli_option *option, char *arg)
+{
+	return *arg ? cli_set_text(option, arg) : cli_usage("--%s wants a path", option->name);
+}
+
 static int set_mem(const struct cli_option *option, char *arg)
 {
 	struct options *opt = option->to;
@@ -168,8 +174,8 @@ int opt_parse(struct options *opt, int argc, char **argv)
 	struct card_config *card = &opt->card;
 	bool msix_given = false, version = false;
 	const struct cli_option options[] = {
-		{ CLI_TEXT("socket", &opt->socket) },
-		{ CLI_TEXT("control", &opt->control) },
+		{ .name = "socket", .set = set_path, .to = &opt->socket },
+		{ .name = "control", .set = set_path, .to = &opt->control },
 		{ CLI_FLAG("stay", &opt->stay) },
 		{ .name = "config", .set = set_config, .to = opt },
 		{ .name = "mem", .set = set_mem, .to = opt },

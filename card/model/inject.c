@@ -15,6 +15,8 @@
 #define STORM_US	20
 /* The longest time that a kind takes as its value, in ms. */
 #define SLEEP_MAX	60000
+/* Times of what happens at once: everything else waits meanwhile. */
+#define AT_ONCE_MAX	1000
 
 enum value_type { NO_VALUE, A_NUMBER, A_TIME, A_REASON, A_VECTOR };
 
@@ -333,6 +335,8 @@ const char *inject_parse(struct inject_order *order, char *spec, const char *tim
 	if (times) {
 		if (!number(times, &n) || !n || n > INT32_MAX)
 			return "how often is a number, at least 1";
+		if (kind->once && n > AT_ONCE_MAX)
+			return "this happens at once, 1000 times at most";
 		order->times = (int64_t)n;
 	}
 	return NULL;

@@ -16,3 +16,4 @@ $(call archive,$(EMU_TEST_LIB),$(patsubst tests/emu/%.c,$(EMU_TEST_DIR)/obj/%.o,
 $(foreach t,$(EMU_TESTS),$(call test,emu,$(t:build/%=%.c),$$(EMU_TEST_FLAGS),\
 	$(EMU_TEST_LIB) $(EMU_LIB),$$(EMU_LIBS),asan))
 $(EMU_TESTS): $(EMU_ASAN_BIN)
+CHECKS += "emu-sockets=tests/emu/sockets.py $(EMU_ASAN_BIN)"

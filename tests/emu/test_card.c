@@ -550,6 +550,9 @@ TEST_F(RIG, control_socket)
 	rig_control(r, "memcpy-of 2,400000,200000,8192\n", answer, sizeof(answer));
 	assert_non_null(strstr(answer, "{\"ok\":true,\"least_ns\":"));
 	assert_non_null(strstr(answer, "\"pieces\":2}"));
+	/* Memory that overlaps, as a COPY's may. */
+	rig_control(r, "memcpy-of 2,200010,200000,2048\n", answer, sizeof(answer));
+	assert_non_null(strstr(answer, "{\"ok\":true,\"least_ns\":"));
 	rig_control(r, "memcpy-of 2,400000,200000,8193\nmemcpy-of 3,400000,200000,8192\n"
 		    "memcpy-of 256,400000,200000,4096\nmemcpy-of 2,400000,200000,0\n"
 		    "memcpy-of 2,400000,200000,67108865\nmemcpy-of 2,400000,200000\n"

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,31 +40,56 @@ static int remove_stale(const struct sockaddr_un *addr)
 	return unlink(addr->sun_path) ? -errno : 0;
 }
 
-int unix_listen(const char *path, int backlog)
+static int bind_and_listen(struct unix_socket *s, const struct sockaddr_un *addr, int backlog)
+{
+	struct stat st;
+
+	/* The mode before bind is the mode that the path gets. */
+	if (fchmod(s->fd, 0600) || bind(s->fd, (const struct sockaddr *)addr, sizeof(*addr)))
+		return -errno;
+	s->path = strdup(addr->sun_path);
+	if (!s->path) {
+		unlink(addr->sun_path);
+		return -ENOMEM;
+	}
+	if (!lstat(s->path, &st)) {
+		s->dev = st.st_dev;
+		s->ino = st.st_ino;
+	}
+	return listen(s->fd, backlog) ? -errno : 0;
+}
+
+int unix_listen(struct unix_socket *s, const char *path, int backlog)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd, ret;
+	int ret;
 
+	*s = UNIX_SOCKET_CLOSED;
+	if (!*path)
+		return -EINVAL;
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(addr.sun_path, path, strlen(path) + 1);
 	ret = remove_stale(&addr);
 	if (ret)
 		return ret;
-	fd = new_socket();
-	if (fd < 0)
-		return fd;
-	/* The mode before bind is the mode that the path gets. */
-	if (fchmod(fd, 0600) || bind(fd, (struct sockaddr *)&addr, sizeof(addr))) {
-		ret = -errno;
-		close(fd);
-		return ret;
-	}
-	if (listen(fd, backlog)) {
-		ret = -errno;
-		unlink(path);
-		close(fd);
-		return ret;
-	}
-	return fd;
+	s->fd = new_socket();
+	if (s->fd < 0)
+		return s->fd;
+	ret = bind_and_listen(s, &addr, backlog);
+	if (ret)
+		unix_close(s);
+	return ret;
+}
+
+void unix_close(struct unix_socket *s)
+{
+	struct stat st;
+
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->path && !lstat(s->path, &st) && st.st_dev == s->dev && st.st_ino == s->ino)
+		unlink(s->path);
+	free(s->path);
+	*s = UNIX_SOCKET_CLOSED;
 }

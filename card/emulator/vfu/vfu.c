@@ -7,13 +7,13 @@
 #define _GNU_SOURCE 1	/* accept4 */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vfu_priv.h"
@@ -21,6 +21,10 @@
 #define MAX_AREAS	64
 /* A client's mistakes are worth that many lines and no more. */
 #define MAX_LOG_LINES	32
+/* A client negotiates within this time. */
+#define HELLO_MS	10000
+/* What cannot be accepted now is tried again after this time. */
+#define REST_MS		100
 
 /* The fixed entries of the poll array. */
 enum { POLL_WAKE, POLL_SOCKET, POLL_FIXED };
@@ -74,52 +78,6 @@ static bool config_valid(const struct vfu_config *config)
 	return true;
 }
 
-/* A socket without a listener is left over from a crash. */
-static int remove_stale(const struct sockaddr_un *addr)
-{
-	struct stat st;
-	int fd, err;
-
-	if (lstat(addr->sun_path, &st) || !S_ISSOCK(st.st_mode))
-		return 0;	/* bind reports the error, if there is one */
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	err = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ?
-	      errno : 0;
-	close(fd);
-	if (err != ECONNREFUSED)
-		return -EADDRINUSE;
-	return unlink(addr->sun_path) ? -errno : 0;
-}
-
-static int open_socket(struct vfu *srv, const char *path)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int ret;
-
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(addr.sun_path, path, strlen(path));	/* NUL: the rest is 0 */
-	ret = remove_stale(&addr);
-	if (ret)
-		return ret;
-	srv->listen_fd = socket(AF_UNIX,
-				SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (srv->listen_fd < 0)
-		return -errno;
-	/* The mode before bind is the mode that the path gets. */
-	if (fchmod(srv->listen_fd, 0600) ||
-	    bind(srv->listen_fd, (struct sockaddr *)&addr, sizeof(addr)))
-		return -errno;
-	srv->path = strdup(path);
-	if (!srv->path) {
-		unlink(path);
-		return -ENOMEM;
-	}
-	return listen(srv->listen_fd, 1) ? -errno : 0;
-}
-
 int vfu_new(struct vfu **out, const struct vfu_config *config)
 {
 	struct vfu *srv;
@@ -135,7 +93,7 @@ int vfu_new(struct vfu **out, const struct vfu_config *config)
 	srv->pci = config->pci;
 	memcpy(srv->bar, config->bar, sizeof(srv->bar));
 	srv->once = config->once;
-	srv->listen_fd = -1;
+	srv->listener.fd = -1;
 	srv->client_fd = -1;
 	srv->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	srv->dma = vfu_dma_new();
@@ -150,7 +108,7 @@ int vfu_new(struct vfu **out, const struct vfu_config *config)
 	vfu_dma_enable(srv->dma, pci_may_dma(srv->pci));
 	vfu_irqs_sync(srv->irqs, srv->pci);
 	if (config->path) {
-		ret = open_socket(srv, config->path);
+		ret = unix_listen(&srv->listener, config->path, 1);
 		if (ret)
 			goto fail;
 	}
@@ -175,13 +133,10 @@ void vfu_free(struct vfu *srv)
 		return;
 	if (srv->client_fd >= 0 || srv->negotiated)
 		vfu_hangup(srv);
-	close_fd(&srv->listen_fd);
+	unix_close(&srv->listener);
 	close_fd(&srv->wake_fd);
-	if (srv->path)
-		unlink(srv->path);
 	vfu_irqs_free(srv->irqs);
 	vfu_dma_free(srv->dma);
-	free(srv->path);
 	free(srv->in.buf);
 	free(srv->reply);
 	free(srv->watches);
@@ -233,24 +188,30 @@ void vfu_hangup(struct vfu *srv)
 		vfu_stop(srv);
 }
 
-static int accept_client(struct vfu *srv)
+static int64_t now_ms(void)
 {
-	int fd = accept4(srv->listen_fd, NULL, NULL,
-			 SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void accept_client(struct vfu *srv)
+{
+	int fd = accept4(srv->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0) {
 		srv->client_fd = fd;
-		return 0;
+		srv->hello_until = now_ms() + HELLO_MS;
+	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+		/* There may be descriptors again; trying at once would spin. */
+		if (!srv->refusing)
+			vfu_log(srv, "a client cannot be accepted (see ulimit -n)");
+		srv->refusing = true;
+		srv->resting = true;
+		return;
 	}
-	switch (errno) {
-	case EAGAIN:
-	case EINTR:
-	case ECONNABORTED:
-		return 0;
-	default:
-		/* Trying again at once would spin. */
-		return -errno;
-	}
+	srv->refusing = false;
 }
 
 /* Sends what the socket takes; hangs up when the client is gone. */
@@ -402,37 +363,65 @@ static void serve_client(struct vfu *srv)
 
 /* The loop */
 
+static struct vfu_watch *find_watch(struct vfu *srv, int fd)
+{
+	for (size_t i = 0; i < srv->nr_watches; i++)
+		if (srv->watches[i].fd == fd)
+			return &srv->watches[i];
+	return NULL;
+}
+
 int vfu_add_fd(struct vfu *srv, int fd, short events, vfu_fd_fn fn, void *arg)
 {
 	struct vfu_watch *w;
-	size_t i;
 
-	for (i = 0; i < srv->nr_watches; i++)
-		if (srv->watches[i].fd == fd)
-			return -EEXIST;
+	if (find_watch(srv, fd))
+		return -EEXIST;
 	w = reallocarray(srv->watches, srv->nr_watches + 1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	srv->watches = w;
-	w[srv->nr_watches++] = (struct vfu_watch) { fd, events, fn, arg };
+	w[srv->nr_watches++] = (struct vfu_watch) { fd, events, fn, arg, false };
 	return 0;
+}
+
+void vfu_rest_fd(struct vfu *srv, int fd)
+{
+	struct vfu_watch *w = find_watch(srv, fd);
+
+	if (w)
+		w->resting = true;
 }
 
 void vfu_del_fd(struct vfu *srv, int fd)
 {
+	struct vfu_watch *w = find_watch(srv, fd);
 	size_t i;
 
-	for (i = 0; i < srv->nr_watches; i++)
-		if (srv->watches[i].fd == fd) {
-			srv->watches[i] = srv->watches[--srv->nr_watches];
-			break;
-		}
+	if (w)
+		*w = srv->watches[--srv->nr_watches];
 	/* Its events of the last poll() are void, even if the number is used again. */
 	for (i = POLL_FIXED; i < srv->nr_polls; i++)
 		if (srv->polls[i].fd == fd)
 			srv->polls[i].revents = 0;
 }
 
+/* Milliseconds, as poll() has them: until a client has to have negotiated, or something rested. */
+static int time_left(const struct vfu *srv)
+{
+	int64_t left = INT_MAX;
+	bool resting = srv->resting;
+
+	for (size_t i = 0; i < srv->nr_watches; i++)
+		resting |= srv->watches[i].resting;
+	if (srv->client_fd >= 0 && !srv->negotiated)
+		left = srv->hello_until - now_ms();
+	if (resting && left > REST_MS)
+		left = REST_MS;
+	return left == INT_MAX ? -1 : left > 0 ? (int)left : 0;
+}
+
+/* poll() ignores negative descriptors. */
 static int prepare_polls(struct vfu *srv)
 {
 	size_t i, n = POLL_FIXED + srv->nr_watches;
@@ -444,27 +433,43 @@ static int prepare_polls(struct vfu *srv)
 	srv->nr_polls = n;
 	p[POLL_WAKE] = (struct pollfd) { srv->wake_fd, POLLIN, 0 };
 	if (srv->client_fd < 0)
-		p[POLL_SOCKET] = (struct pollfd) { srv->listen_fd, POLLIN, 0 };
+		p[POLL_SOCKET] = (struct pollfd) {
+			srv->resting ? -1 : srv->listener.fd, POLLIN, 0
+		};
 	else
 		p[POLL_SOCKET] = (struct pollfd) {
 			srv->client_fd, srv->out.reply.len ? POLLOUT : POLLIN, 0
 		};
 	for (i = 0; i < srv->nr_watches; i++)
 		p[POLL_FIXED + i] = (struct pollfd) {
-			srv->watches[i].fd, srv->watches[i].events, 0
+			srv->watches[i].resting ? -1 : srv->watches[i].fd,
+			srv->watches[i].events, 0
 		};
 	return 0;
 }
 
+static void end_rests(struct vfu *srv)
+{
+	srv->resting = false;
+	for (size_t i = 0; i < srv->nr_watches; i++)
+		srv->watches[i].resting = false;
+}
+
 static void call_watch(struct vfu *srv, int fd, short revents)
 {
-	size_t i;
+	struct vfu_watch *w = find_watch(srv, fd);
 
-	for (i = 0; i < srv->nr_watches; i++)
-		if (srv->watches[i].fd == fd) {
-			srv->watches[i].fn(srv->watches[i].arg, fd, revents);
-			return;
-		}
+	if (w)
+		w->fn(w->arg, fd, revents);
+}
+
+/* One that says nothing, or not all of it, must not keep others waiting. */
+static void end_silence(struct vfu *srv)
+{
+	if (srv->client_fd < 0 || srv->negotiated || now_ms() < srv->hello_until)
+		return;
+	vfu_log(srv, "the client has not negotiated in time: hanging up");
+	vfu_hangup(srv);
 }
 
 static int run_once(struct vfu *srv)
@@ -475,18 +480,21 @@ static int run_once(struct vfu *srv)
 	ret = prepare_polls(srv);
 	if (ret)
 		return ret;
-	if (poll(srv->polls, srv->nr_polls, -1) < 0)
+	if (poll(srv->polls, srv->nr_polls, time_left(srv)) < 0)
 		return errno == EINTR ? 0 : -errno;
 
+	end_rests(srv);
 	for (i = POLL_FIXED; i < srv->nr_polls; i++)
 		if (srv->polls[i].revents)
 			call_watch(srv, srv->polls[i].fd,
 				   srv->polls[i].revents);
 	if (srv->polls[POLL_SOCKET].revents) {
 		if (srv->client_fd < 0)
-			return accept_client(srv);
-		serve_client(srv);
+			accept_client(srv);
+		else
+			serve_client(srv);
 	}
+	end_silence(srv);
 	return 0;
 }
 

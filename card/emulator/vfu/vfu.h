@@ -120,8 +120,8 @@ struct vfu_config {
 
 /*
  * Binds the socket (mode 0600; a stale one is replaced) and listens. Returns
- * 0, -EINVAL, -ENAMETOOLONG, -EADDRINUSE (another process listens there), or another
- * negative errno.
+ * 0, -EINVAL, -ENAMETOOLONG, -EADDRINUSE (another process listens there, or the file is no
+ * socket), or another negative errno.
  */
 int vfu_new(struct vfu **out, const struct vfu_config *config);
 /* Hangs up, closes and removes the socket. Not from within vfu_run. */
@@ -129,8 +129,8 @@ void vfu_free(struct vfu *srv);
 
 /*
  * Serves until vfu_stop() is called, or until the first client that had
- * negotiated goes if config.once. Idle costs nothing: it sleeps in poll().
- * Returns 0 or a negative errno.
+ * negotiated goes if config.once. One that does not negotiate within 10 s is
+ * hung up. Idle costs nothing: it sleeps in poll(). Returns 0 or a negative errno.
  */
 int vfu_run(struct vfu *srv);
 /* Makes vfu_run return soon; any thread, and signal handlers. */
@@ -144,6 +144,8 @@ void vfu_stop(struct vfu *srv);
 typedef void (*vfu_fd_fn)(void *arg, int fd, short revents);
 int vfu_add_fd(struct vfu *srv, int fd, short events, vfu_fd_fn fn, void *arg);
 void vfu_del_fd(struct vfu *srv, int fd);
+/* From its callback: fd has an event that cannot be served now; it is watched again soon. */
+void vfu_rest_fd(struct vfu *srv, int fd);
 
 struct vfu_dma *vfu_get_dma(struct vfu *srv);
 

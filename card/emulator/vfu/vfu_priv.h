@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 
+#include "unix_listen.h"
 #include "vfu.h"
 #include "vfu_irq.h"
 #include "vfu_proto.h"
@@ -18,6 +19,7 @@ struct vfu_watch {
 	short events;
 	vfu_fd_fn fn;
 	void *arg;
+	bool resting;		/* until the next poll() has returned */
 };
 
 /* The message that is being received. */
@@ -57,9 +59,11 @@ struct vfu {
 	unsigned int log_lines;		/* written for this client */
 
 	/* socket and loop (vfu.c) */
-	char *path;			/* NULL until bound */
-	int listen_fd;
+	struct unix_socket listener;
+	bool resting;			/* as a watch does */
+	bool refusing;			/* the last client could not be accepted */
 	int client_fd;
+	int64_t hello_until;		/* CLOCK_MONOTONIC in ms */
 	int wake_fd;
 	atomic_bool stop;
 	struct vfu_input in;
