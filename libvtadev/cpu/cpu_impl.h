@@ -96,6 +96,7 @@ int cpu_scatter_nd_need(const struct vtacpu_slices *p, struct vtacpu_need *need)
 int cpu_arg_need(const struct vtacpu_arg *p, struct vtacpu_need *need);
 int cpu_top_need(const struct vtacpu_top *p, struct vtacpu_need *need);
 int cpu_cum_sum_need(const struct vtacpu_cum_sum *p, struct vtacpu_need *need);
+int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *need);
 
 /* ---- places of values ---- */
 

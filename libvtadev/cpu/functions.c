@@ -132,7 +132,7 @@ static double logarithm(double x)
 /* ln(1 + x) */
 static double logarithm_of_one_more(double x)
 {
-	return x < 1e-4 && x > -1e-4 ? x * (1 + x * (-0.5 + x * (1.0 / 3))) : logarithm(1 + x);
+	return magnitude(x) < 0.0001 ? x * (1 + x * (-0.5 + x * (1.0 / 3))) : logarithm(1 + x);
 }
 
 /*
@@ -148,7 +148,7 @@ static double sine(double x, int quarters)
 	static const double cosines[] = {
 		1, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
 	};
-	const double high = 1.57079632673412561417, low = 6.07710050650619224932e-11;
+	const double high = 1.57079632673412561417, low = 0.0000000000607710050650619224932;
 	double n = nearest(x / HALF_PI), r = (x - n * high) - n * low, y;
 	uint64_t quarter;
 
@@ -228,7 +228,7 @@ static double error_function(double x)
 	static const double scaled[] = {
 		0.2108063643, -0.1115210047, 0.05611047306, -0.02700572504, 0.01248969812,
 		-0.005567334294, 0.002401725503, -0.001017114597, 0.0004144620183,
-		-0.0001439517849, 5.498832535e-05, -3.692756182e-05, 1.380536441e-05,
+		-0.0001439517849, 0.00005498832535, -0.00003692756182, 0.00001380536441,
 	};
 	double a = magnitude(x), z = x * x, y = 0;
 

@@ -56,6 +56,7 @@ KERNEL(scatter_nd)
 KERNEL(arg)
 KERNEL(top)
 KERNEL(cum_sum)
+KERNEL(recurrent)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -95,6 +96,7 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_ARG] = ENTRY(arg, arg),
 	[VTACPU_TOP] = ENTRY(top, top),
 	[VTACPU_CUM_SUM] = ENTRY(cum_sum, cum_sum),
+	[VTACPU_RECURRENT] = ENTRY(recurrent, recurrent),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

@@ -83,6 +83,7 @@ enum vtacpu_kernel {
 	VTACPU_ARG,
 	VTACPU_TOP,
 	VTACPU_CUM_SUM,
+	VTACPU_RECURRENT,
 	VTACPU_KERNELS,
 };
 
@@ -534,6 +535,27 @@ struct vtacpu_cum_sum {
 void vtacpu_cum_sum(const struct vtacpu_cum_sum *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_recurrent() - run a recurrent layer
+ *
+ * x [steps][batch][inputs], w [directions][gates * hidden][inputs],
+ * r [directions][gates * hidden][hidden], [bias [directions][2][gates * hidden]: of w, of r],
+ * [h, c [directions][batch][hidden]: the first state and cell, else 0],
+ * [peepholes [directions][3][hidden]] -> y [steps][directions][batch][hidden]: the states, or with
+ * cell the cells. Operators and the order of gates are ONNX's, with its default activations: RNN
+ * one gate, GRU z, r, h (linear: linear_before_reset), LSTM i, o, f, c; peepholes i, o, f. The
+ * second direction, and with reverse the first, goes from the last step to the first. c, peepholes
+ * and cell are of LSTM alone. Sums are of eight parts.
+ */
+enum vtacpu_recurrent_kind { VTACPU_RNN = 0, VTACPU_GRU, VTACPU_LSTM };
+struct vtacpu_recurrent {
+	uint32_t kind;
+	uint32_t steps, batch, inputs, hidden, directions;
+	uint32_t reverse, linear, cell;
+	uint32_t has_bias, has_h, has_c, has_p;
+};
+void vtacpu_recurrent(const struct vtacpu_recurrent *p, void *const *io, void *scratch);
+
+/*
  * vtacpu_resize() - resize planes
  *
  * x [planes][ih][iw] -> y [planes][oh][ow], resized as by ONNX's operator Resize, with its modes
@@ -688,6 +710,7 @@ union vtacpu_params {
 	struct vtacpu_arg arg;
 	struct vtacpu_top top;
 	struct vtacpu_cum_sum cum_sum;
+	struct vtacpu_recurrent recurrent;
 };
 
 /* Needs of a kernel. */

@@ -631,3 +631,108 @@ TEST(last_of_equal_values_and_nan)
 	assert_int_equal(*(int64_t *)c.io[1], 2);
 	drop(&c);
 }
+
+/* ---- recurrent layers ---- */
+
+static double sigmoid(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+
+/* Gate @g of state @i: by the input, or by a state, with that one's bias. */
+static double gate(const struct vtacpu_recurrent *p, const struct call *c, uint32_t d, uint32_t g,
+		   uint32_t i, const double *from, bool of_state)
+{
+	uint32_t gates = p->kind == VTACPU_LSTM ? 4 : p->kind == VTACPU_GRU ? 3 : 1;
+	uint32_t n = of_state ? p->hidden : p->inputs, row = g * p->hidden + i;
+	const float *w = (float *)c->io[of_state ? 2 : 1] +
+			 ((size_t)d * gates * p->hidden + row) * n;
+	size_t at = (d * 2 + of_state) * gates * p->hidden + row;
+	double sum = p->has_bias ? ((float *)c->io[3])[at] : 0;
+
+	for (uint32_t k = 0; k < n; k++)
+		sum += w[k] * from[k];
+	return sum;
+}
+
+static void step(const struct vtacpu_recurrent *p, const struct call *c, uint32_t d,
+		 const double *x, double *h, double *cell)
+{
+	double before[4], reset[4];
+	uint32_t n = p->hidden;
+
+	memcpy(before, h, sizeof(before));
+	for (uint32_t i = 0; i < n && p->kind == VTACPU_GRU; i++)
+		reset[i] = sigmoid(gate(p, c, d, 1, i, x, 0) + gate(p, c, d, 1, i, before, 1));
+	for (uint32_t i = 0; i < n; i++) {
+		const float *peep = p->has_p ? (float *)c->io[6] + 3 * d * n + i : NULL;
+		double v[4] = { 0 }, z, by_h, mixed[4];
+
+		if (p->kind == VTACPU_RNN) {
+			h[i] = tanh(gate(p, c, d, 0, i, x, 0) + gate(p, c, d, 0, i, before, 1));
+		} else if (p->kind == VTACPU_GRU) {
+			for (uint32_t k = 0; k < n; k++)
+				mixed[k] = reset[k] * before[k];
+			z = sigmoid(gate(p, c, d, 0, i, x, 0) + gate(p, c, d, 0, i, before, 1));
+			by_h = p->linear ? reset[i] * gate(p, c, d, 2, i, before, 1) :
+			       gate(p, c, d, 2, i, mixed, 1);
+			h[i] = (1 - z) * tanh(gate(p, c, d, 2, i, x, 0) + by_h) + z * before[i];
+		} else {
+			for (uint32_t k = 0; k < 4; k++)
+				v[k] = gate(p, c, d, k, i, x, 0) + gate(p, c, d, k, i, before, 1);
+			v[0] = sigmoid(v[0] + (peep ? peep[0] * cell[i] : 0));
+			v[2] = sigmoid(v[2] + (peep ? peep[2 * n] * cell[i] : 0));
+			cell[i] = v[2] * cell[i] + v[0] * tanh(v[3]);
+			v[1] = sigmoid(v[1] + (peep ? peep[n] * cell[i] : 0));
+			h[i] = v[1] * tanh(cell[i]);
+		}
+	}
+}
+
+static void check_recurrent(const struct vtacpu_recurrent *p, const struct call *c, uint32_t d,
+			    uint32_t image)
+{
+	double x[4], h[4] = { 0 }, cell[4] = { 0 };
+
+	for (uint32_t i = 0; i < p->hidden; i++) {
+		size_t at = ((size_t)d * p->batch + image) * p->hidden + i;
+
+		h[i] = p->has_h ? ((float *)c->io[4])[at] : 0;
+		cell[i] = p->has_c ? ((float *)c->io[5])[at] : 0;
+	}
+	for (uint32_t k = 0; k < p->steps; k++) {
+		uint32_t t = d || p->reverse ? p->steps - 1 - k : k;
+		const float *y = (float *)c->io[7] +
+			((size_t)(t * p->directions + d) * p->batch + image) * p->hidden;
+
+		for (uint32_t i = 0; i < p->inputs; i++)
+			x[i] = ((float *)c->io[0])[((size_t)t * p->batch + image) * p->inputs + i];
+		step(p, c, d, x, h, cell);
+		for (uint32_t i = 0; i < p->hidden; i++)
+			same_float(y[i], p->cell ? cell[i] : h[i], 10);
+	}
+}
+
+TEST(recurrent_layers)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_recurrent p = {
+			.kind = i % 3, .steps = 1 + rnd(4), .batch = 1 + rnd(2),
+			.inputs = 1 + rnd(4), .hidden = 1 + rnd(4), .directions = 1 + rnd(2),
+			.reverse = rnd(2), .linear = rnd(2), .has_bias = rnd(2), .has_h = rnd(2),
+		};
+		struct call c;
+
+		if (p.kind == VTACPU_LSTM) {
+			p.has_c = rnd(2);
+			p.has_p = rnd(2);
+			p.cell = rnd(2);
+		}
+		prepare(&c, VTACPU_RECURRENT, &p, 1);
+		run(&c, VTACPU_RECURRENT, &p);
+		for (uint32_t d = 0; d < p.directions; d++)
+			for (uint32_t image = 0; image < p.batch; image++)
+				check_recurrent(&p, &c, d, image);
+		drop(&c);
+	}
+}
