@@ -125,6 +125,10 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " axis %d exclusive %d reverse %d", a->cum_sum.axis,
 			a->cum_sum.exclusive, a->cum_sum.reverse);
 		break;
+	case VTAC_RECURRENT:
+		fprintf(f, " kind %u reverse %d linear %d cell %d", a->recurrent.kind,
+			a->recurrent.reverse, a->recurrent.linear, a->recurrent.cell);
+		break;
 	case VTAC_SCATTER_ELEMENTS:
 	case VTAC_SCATTER_ND:
 		fprintf(f, " axis %d op %u", a->scatter.axis, a->scatter.op);

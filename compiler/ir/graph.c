@@ -257,7 +257,7 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_UNARY] = "unary", [VTAC_BINARY] = "binary", [VTAC_MATMUL] = "matmul",
 	[VTAC_BATCH_NORM] = "batch_norm", [VTAC_SOFTMAX] = "softmax",
 	[VTAC_REDUCE] = "reduce", [VTAC_NORM] = "norm", [VTAC_ARG] = "arg", [VTAC_TOP] = "top",
-	[VTAC_CUM_SUM] = "cum_sum", [VTAC_TILE] = "tile",
+	[VTAC_CUM_SUM] = "cum_sum", [VTAC_RECURRENT] = "recurrent", [VTAC_TILE] = "tile",
 	[VTAC_GATHER_ELEMENTS] = "gather_elements", [VTAC_GATHER_ND] = "gather_nd",
 	[VTAC_SCATTER_ELEMENTS] = "scatter_elements", [VTAC_SCATTER_ND] = "scatter_nd",
 	[VTAC_RESIZE] = "resize",

@@ -66,6 +66,7 @@ enum vtac_op {
 	VTAC_ARG,		/* x: where the greatest or least value is */
 	VTAC_TOP,		/* x, k: where the greatest or least are, in their order */
 	VTAC_CUM_SUM,		/* x, axis */
+	VTAC_RECURRENT,		/* x, w, r, [bias], [h], [c], [peepholes], [lengths] */
 	VTAC_RESIZE,		/* x */
 	/* Those that move values */
 	VTAC_CONCAT,		/* any number */
@@ -173,6 +174,7 @@ union vtac_attr {
 	struct { int axis; bool keep, least, last; } arg;
 	struct { int axis; bool least; } top;
 	struct { int axis; bool exclusive, reverse; } cum_sum;
+	struct { enum vtacpu_recurrent_kind kind; bool reverse, linear, cell; } recurrent;
 	struct { int axis; enum vtacpu_scatter_op op; } scatter;
 	struct { int batch; } gather_nd;
 	struct { float epsilon; } batch_norm;

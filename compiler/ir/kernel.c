@@ -428,6 +428,28 @@ static int norm_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	return 0;
 }
 
+static int recurrent_calls(struct vtac_graph *g, const struct vtac_node *node,
+			   struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_RECURRENT);
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+
+	(void)g;
+	c->p.recurrent = (struct vtacpu_recurrent){
+		.kind = node->attr.recurrent.kind,
+		.steps = (uint32_t)x->dims[0], .batch = (uint32_t)x->dims[1],
+		.inputs = (uint32_t)x->dims[2], .hidden = (uint32_t)y->dims[3],
+		.directions = (uint32_t)y->dims[1], .reverse = node->attr.recurrent.reverse,
+		.linear = node->attr.recurrent.linear, .cell = node->attr.recurrent.cell,
+		.has_bias = !!kernel_in(node, 3), .has_h = !!kernel_in(node, 4),
+		.has_c = !!kernel_in(node, 5), .has_p = !!kernel_in(node, 6),
+	};
+	for (unsigned int i = 0; i < 7; i++)
+		c->io[i] = kernel_in(node, i);
+	c->io[7] = y;
+	return 0;
+}
+
 /* ---- quantisation ---- */
 
 /* Zero points as the kernels take them: int32. */
@@ -566,6 +588,7 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_NORM] = { norm_calls, false },
 	[VTAC_ARG] = { kernel_arg, true }, [VTAC_TOP] = { kernel_top, true },
 	[VTAC_CUM_SUM] = { kernel_cum_sum, true },
+	[VTAC_RECURRENT] = { recurrent_calls, false },
 	[VTAC_EXPAND] = { kernel_expand, true }, [VTAC_TILE] = { kernel_tile, true },
 	[VTAC_GATHER] = { kernel_gather, true }, [VTAC_GATHER_ELEMENTS] = { kernel_elements, true },
 	[VTAC_SCATTER_ELEMENTS] = { kernel_elements, true },

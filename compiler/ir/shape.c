@@ -359,6 +359,7 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_BATCH_NORM] = shape_batch_norm, [VTAC_SOFTMAX] = shape_softmax,
 	[VTAC_REDUCE] = shape_reduce, [VTAC_NORM] = shape_norm, [VTAC_BINARY] = shape_operator,
 	[VTAC_ARG] = shape_arg, [VTAC_TOP] = shape_top, [VTAC_CUM_SUM] = shape_cum_sum,
+	[VTAC_RECURRENT] = shape_recurrent,
 	[VTAC_TILE] = shape_tile, [VTAC_GATHER_ELEMENTS] = shape_gather_elements,
 	[VTAC_GATHER_ND] = shape_gather_nd, [VTAC_SCATTER_ELEMENTS] = shape_scatter_elements,
 	[VTAC_SCATTER_ND] = shape_scatter_nd, [VTAC_RANGE] = shape_range,

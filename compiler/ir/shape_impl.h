@@ -52,6 +52,7 @@ int shape_arg(struct vtac_graph *g, struct vtac_node *node);
 int shape_top(struct vtac_graph *g, struct vtac_node *node);
 int shape_cum_sum(struct vtac_graph *g, struct vtac_node *node);
 int shape_norm(struct vtac_graph *g, struct vtac_node *node);
+int shape_recurrent(struct vtac_graph *g, struct vtac_node *node);
 int shape_tile(struct vtac_graph *g, struct vtac_node *node);
 int shape_range(struct vtac_graph *g, struct vtac_node *node);
 int shape_trilu(struct vtac_graph *g, struct vtac_node *node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Shapes of nodes whose inputs choose or order values, and of those that normalise. */
+/* Shapes of nodes whose inputs choose or order values, that normalise, and that recur. */
 #include <math.h>
 #include <string.h>
 
@@ -235,6 +235,52 @@ int shape_norm(struct vtac_graph *g, struct vtac_node *node)
 			values *= x->dims[i];
 	}
 	return check_norm(g, node, values) ? -1 : shape_out(g, node, x->rank, x->dims);
+}
+
+/* ---- recurrent layers ---- */
+
+static bool has_dims(const struct vtac_node *node, unsigned int i, int rank, const int64_t *dims)
+{
+	const struct vtac_tensor *t = i < node->n_in ? node->in[i] : NULL;
+
+	return !t || (t->rank == rank && !memcmp(t->dims, dims, (size_t)rank * sizeof(dims[0])));
+}
+
+/* The lengths of an image's sequence must be all steps. */
+static int drop_lengths(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *t = node->n_in > 7 ? node->in[7] : NULL;
+
+	for (int64_t i = 0; t && i < vtac_elements(t); i++)
+		if (!t->data || t->dtype != VTAC_I32 ||
+		    ((const int32_t *)t->data)[i] != node->in[0]->dims[0])
+			return vtac_fail(g, node,
+					 "Sequences of different lengths are not supported.");
+	return node->n_in > 7 ? vtac_node_resize_in(g, node, 7) : 0;
+}
+
+int shape_recurrent(struct vtac_graph *g, struct vtac_node *node)
+{
+	static const int64_t gates[] = {
+		[VTACPU_RNN] = 1, [VTACPU_GRU] = 3, [VTACPU_LSTM] = 4,
+	};
+	const struct vtac_tensor *x = node->in[0], *r = node->in[2];
+	int64_t rows, d, n;
+
+	if (x->rank != 3 || r->rank != 3 || r->dims[0] > 2)
+		return vtac_fail(g, node, "Its input or weights have not three dimensions.");
+	d = r->dims[0];
+	n = r->dims[2];
+	rows = gates[node->attr.recurrent.kind] * n;
+	if (r->dims[1] != rows || !has_dims(node, 1, 3, (int64_t[]){ d, rows, x->dims[2] }) ||
+	    !has_dims(node, 3, 2, (int64_t[]){ d, 2 * rows }) ||
+	    !has_dims(node, 4, 3, (int64_t[]){ d, x->dims[1], n }) ||
+	    !has_dims(node, 5, 3, (int64_t[]){ d, x->dims[1], n }) ||
+	    !has_dims(node, 6, 2, (int64_t[]){ d, 3 * n }))
+		return vtac_fail(g, node, "Its inputs' shapes do not fit each other.");
+	if (drop_lengths(g, node))
+		return -1;
+	return shape_out(g, node, 4, (int64_t[]){ x->dims[0], d, x->dims[1], n });
 }
 
 /* ---- others ---- */

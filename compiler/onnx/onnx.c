@@ -39,6 +39,7 @@ static const struct onnx_op *find_op(const char *name)
 {
 	static const struct onnx_op *const tables[] = {
 		onnx_ops, onnx_window_ops, onnx_quant_ops, onnx_math_ops, onnx_index_ops,
+		onnx_recurrent_ops,
 	};
 
 	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
@@ -53,9 +54,11 @@ static bool is_given(char *const *names, size_t n, size_t i)
 	return i < n && names[i] && names[i][0];
 }
 
-/* Only its first output is computed, of all operators but Split and TopK. */
+/* Only its first output is computed, unless an operator has any number. */
 static int node_outputs(struct onnx_node *n, const struct onnx_op *op)
 {
+	bool has_any = false;
+
 	n->n_out = op->max_out == UINT32_MAX ? (unsigned int)n->p->n_output : 1;
 	n->out = vtac_alloc(n->g, n->n_out, sizeof(void *));
 	if (!n->out)
@@ -70,11 +73,12 @@ static int node_outputs(struct onnx_node *n, const struct onnx_op *op)
 			if (n->out[k] == n->out[i])
 				return onnx_fail(n, "Two of its outputs have the name %.120s.",
 						 n->out[i]->name);
+		has_any = has_any || op->max_out == UINT32_MAX;
 		if (n->out[i]->producer || n->out[i]->data || n->out[i]->rank >= 0)
 			return onnx_fail(n, "Its output %.120s is defined elsewhere too.",
 					 n->out[i]->name);
 	}
-	return n->out[0] ? 0 : onnx_fail(n, "It has no output.");
+	return n->out[0] || has_any ? 0 : onnx_fail(n, "It has no output.");
 }
 
 static int node_inputs(struct onnx_node *n, const struct onnx_op *op)

@@ -62,7 +62,7 @@ int onnx_attr_axis(struct onnx_node *n, int64_t def, int *axis);
 /* Make input @i of what older files have as an attribute in its place. */
 int onnx_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i, const char *name);
 
-/* ---- onnx_ops.c, onnx_window.c, onnx_quant.c, onnx_math.c, onnx_index.c ---- */
+/* ---- onnx_ops.c, onnx_window.c, onnx_quant.c, onnx_math.c, onnx_index.c, onnx_recurrent.c ---- */
 
 typedef int (*onnx_read_fn)(struct onnx_node *n);
 
@@ -73,7 +73,7 @@ struct onnx_op {
 };
 
 extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[], onnx_math_ops[],
-	onnx_index_ops[];
+	onnx_index_ops[], onnx_recurrent_ops[];
 
 /* A node of the graph with the first @n_in inputs and the output(s) of @n. */
 struct vtac_node *onnx_make(struct onnx_node *n, enum vtac_op op, unsigned int n_in);

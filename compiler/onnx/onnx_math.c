@@ -374,7 +374,7 @@ static int read_mvn(struct onnx_node *n)
 	if (!y || vtac_node_resize_in(n->g, y, 2) || vtac_node_set_in(n->g, y, 0, centred))
 		return -1;
 	return vtac_node_set_in(n->g, y, 1, make_between(n, VTAC_ADD, root->out[0],
-							 make_float(n, 1e-9f)));
+							 make_float(n, 0.000000001f)));
 }
 
 #define UNARY(name)	{ name, 1, 1, 1, read_unary }
