@@ -2,6 +2,7 @@
 /* vtac compile: a model to a program. */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static int set_channels(const struct cli_option *option, char *text)
 
 	for (; word && n < 3; word = strtok_r(NULL, ",", &rest)) {
 		values[n++] = strtof(word, &end);
-		if (*end || end == word)
+		if (*end || end == word || !(fabsf(values[n - 1]) < 3.4e38f))
 			return cli_usage("no number: %s", word);
 	}
 	if (word || (n != 1 && n != 3))

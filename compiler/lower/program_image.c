@@ -149,6 +149,25 @@ static int fill_source(struct making *m)
 	return add_tensors(m);
 }
 
+/* Tries it without what the user gave, as the image alone knows what is valid. */
+static int fail_image(struct making *m, uint8_t *image, size_t size, const char *why)
+{
+	struct vtaimage check;
+
+	m->src.preprocess_count = 0;
+	if (size && m->opt->preprocess && !vtaimage_write(&m->src, image, vtaimage_size(&m->src), &check))
+		return vtac_fail(m->p->graph, NULL,
+				 "A picture cannot become the first input, which needs a batch of "
+				 "1 and 3 channels, or 1 channel with --order=gray.");
+	m->src.text[VTAIMAGE_LABELS] = (struct vtaimage_chars) { 0 };
+	if (size && m->opt->text[VTAIMAGE_LABELS] &&
+	    !vtaimage_write(&m->src, image, vtaimage_size(&m->src), &check))
+		return vtac_fail(m->p->graph, NULL, "The labels are not UTF-8, or have control "
+				 "characters.");
+	return vtac_fail(m->p->graph, NULL, "Internal error: the image is not valid: %s",
+			 size ? why : "its sizes are wrong");
+}
+
 int vtac_image(const struct vtac_program *p, const struct vtac_image_options *opt,
 	       uint8_t **image, size_t *size)
 {
@@ -167,8 +186,7 @@ int vtac_image(const struct vtac_program *p, const struct vtac_image_options *op
 	if (*size && !*image)
 		vtac_fail(p->graph, NULL, "Out of memory.");
 	else if (!*size || vtaimage_write(&m.src, *image, *size, &check))
-		vtac_fail(p->graph, NULL, "Internal error: the image is not valid: %s",
-			  *size ? check.why : "its sizes are wrong");
+		fail_image(&m, *image, *size, check.why);
 	else
 		err = 0;
 out:

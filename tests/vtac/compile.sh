@@ -136,6 +136,8 @@ check "no such labels" ends 1 "no-labels: No such file" compile --labels="$dir/n
 check "nothing to emit" ends 2 "--emit wants c, not 'java'" compile --emit=java -o x model
 check "C without a directory" ends 2 "name a directory" compile --emit=c model
 check "tvm: no graph" ends 2 "name a graph" tvm -o "$dir/c"
+check "a mean that is no number" ends 2 "no number: nan" compile --mean=nan model
+check "a scale that is no number" ends 2 "no number: 1e39" compile --scale=1,1e39,1 model
 check "a wrong configuration" ends 1 "$0" compile --config="$0" "$dir/model"
 check "a wrong shape" ends 2 "no shape: x" compile --shape=1,x model
 check "not a model" ends 4 "not an ONNX model" compile "$0"
@@ -146,6 +148,13 @@ if [ -e "$small" ]; then
 	check "without a card: the same bytes" same_twice --no-card "$small"
 	check "without a card: a report" text --no-card "$small"
 	check "a shape of another rank" ends 4 ", the shape given has 3" compile --no-card --shape=1,2,3 "$small"
+	for how in --scale=0.5 --fit=crop --order=gray; do
+		check "no picture as this input: $how" ends 4 "1 channel with --order=gray" \
+			compile --no-card "$small" "$how" -o "$dir/program"
+	done
+	printf 'cat\n\377\n' > "$dir/labels"
+	check "labels that are no text" ends 4 "labels are not UTF-8" \
+		compile --no-card "$small" --labels="$dir/labels" -o "$dir/program"
 	check "an unknown node" ends 4 "no node nowhere" compile --cpu=nowhere "$small"
 	two=$data/node/test_add/model.onnx
 	printf "\x93NUMPY\1\0\x46\0%-69s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3, 4, 5), }" \
