@@ -4,8 +4,8 @@
  *
  * Lifetime. A buffer is in its context's table from vta_buf_publish() until the user frees it or
  * the context ends; then the card cannot reach it any more. The buffer is freed with its last CPU
- * mapping, and drops its memory (vta_mem.c). When a card is reset or removed, vta_buf_drop_all()
- * drops the memory at once: mappings have been revoked.
+ * mapping, and drops its memory (vta_mem.c). After a card was reset or removed, vta_buf_drop()
+ * drops the memory of mapped buffers, too: mappings have been revoked.
  *
  * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So slow steps, and
  * those that may sleep for the user's memory, are outside of that lock: tables and bus addresses
@@ -35,6 +35,9 @@
 #include "vta_user.h"
 
 #define VTA_ALIGN_MAX	SZ_1G
+
+/* Buffers that are dropped between two moments at which others may take vta_ctx.lock. */
+#define VTA_DROP_BATCH	64
 
 /* Checks the address and alignment that a user asks for. */
 static bool vta_buf_addr_valid(u64 size, u32 flags, u64 align, u64 addr)
@@ -93,20 +96,32 @@ static u64 vta_buf_overhead(const struct vta_buf *buf)
 	return SZ_1K + SZ_256 + buf->size / 64;
 }
 
+/* Takes the memory, if the buffer still has it. */
+static struct vta_mem *vta_buf_take_mem(struct vta_buf *buf)
+{
+	struct vta_mem *mem = buf->mem;
+
+	lockdep_assert_held(&buf->ctx->lock);
+
+	if (mem && !list_empty(&buf->node))
+		*vta_buf_counter(buf) -= buf->size;
+	list_del_init(&buf->node);
+	buf->mem = NULL;
+	return mem;
+}
+
 /* Called with vta_ctx.lock held, and releases it. */
 static void vta_buf_release(struct kref *ref)
 {
 	struct vta_buf *buf = container_of(ref, struct vta_buf, ref);
+	struct vta_mem *mem = vta_buf_take_mem(buf);
 	struct vta_ctx *ctx = buf->ctx;
 
-	if (buf->mem && !list_empty(&buf->node))
-		*vta_buf_counter(buf) -= buf->size;
-	list_del(&buf->node);
 	mutex_unlock(&ctx->lock);
 
 	vta_buf_free_addr(buf);
-	if (buf->mem)
-		vta_mem_put(buf->mem);
+	if (mem)
+		vta_mem_put(mem);
 	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_HOST_MEM, vta_buf_overhead(buf));
 	kfree(buf);
 }
@@ -181,7 +196,7 @@ static void vta_buf_unmap_dma(struct vta_buf *buf)
 {
 	if (buf->sgt)
 		vta_host_unmap(buf->sgt, &buf->ctx->vdev->pdev->dev, vta_buf_dir(buf));
-	WRITE_ONCE(buf->sgt, NULL);
+	buf->sgt = NULL;
 }
 
 /* A piece of scattered memory, which the card sees as one buffer. */
@@ -310,12 +325,18 @@ err_put:
 	return ret;
 }
 
-/* Removes the buffer from the context's table; vta_buf_unlock() frees the rest. */
+/*
+ * Removes the buffer from the context's table, and takes over the table's reference; without an
+ * entry, takes one. vta_buf_unlock() frees the rest.
+ */
 static void vta_buf_remove(struct vta_buf *buf)
 {
 	struct vta_ctx *ctx = buf->ctx;
 
-	xa_erase(&ctx->bufs, buf->pgoff);
+	if (xa_load(&ctx->bufs, buf->pgoff) == buf)
+		xa_erase(&ctx->bufs, buf->pgoff);
+	else
+		kref_get(&buf->ref);
 	list_add_tail(&buf->removed, &ctx->removed);
 	vta_dma_get(ctx->vdev);
 }
@@ -337,6 +358,24 @@ int vta_buf_unpublish(struct vta_buf *buf)
 	return 0;
 }
 
+/* Frees what the card has seen of a removed buffer, and the memory of one that lost the card. */
+static void vta_buf_finish(struct vta_buf *buf)
+{
+	struct vta_ctx *ctx = buf->ctx;
+	struct vta_mem *mem = NULL;
+
+	vta_buf_free_addr(buf);
+	vta_buf_unmap_dma(buf);
+	mutex_lock(&ctx->lock);
+	INIT_LIST_HEAD(&buf->removed);
+	if (ctx->dead)
+		mem = vta_buf_take_mem(buf);
+	mutex_unlock(&ctx->lock);
+	if (mem)
+		vta_mem_put_later(mem);
+	vta_buf_put(buf);
+}
+
 void vta_buf_unlock(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -346,33 +385,27 @@ void vta_buf_unlock(struct vta_ctx *ctx)
 	list_splice_init(&ctx->removed, &removed);
 	mutex_unlock(&ctx->lock);
 	list_for_each_entry_safe(buf, next, &removed, removed) {
-		vta_buf_free_addr(buf);
-		vta_buf_unmap_dma(buf);
-		vta_buf_put(buf);
+		vta_buf_finish(buf);
 		vta_dma_put(vdev);
 	}
 }
 
-void vta_buf_drop_all(struct vta_ctx *ctx)
+bool vta_buf_drop(struct vta_ctx *ctx)
 {
+	unsigned int nr = 0;
 	struct vta_buf *buf;
-	unsigned long index;
 
-	lockdep_assert_held(&ctx->lock);
-
+	mutex_lock(&ctx->lock);
 	list_for_each_entry(buf, &ctx->buf_list, node) {
-		if (list_empty(&buf->removed))
-			vta_buf_unmap_dma(buf);
-		else if (READ_ONCE(buf->sgt))
+		if (!list_empty(&buf->removed))
 			continue;	/* another thread is about to free it */
-		if (!buf->mem)
-			continue;
-		*vta_buf_counter(buf) -= buf->size;
-		vta_mem_put_later(buf->mem);
-		buf->mem = NULL;
-	}
-	xa_for_each(&ctx->bufs, index, buf)
 		vta_buf_remove(buf);
+		if (++nr == VTA_DROP_BATCH)
+			break;
+	}
+	vta_buf_unlock(ctx);
+	cond_resched();
+	return nr == VTA_DROP_BATCH;
 }
 
 /* ---- CPU mappings ---- */

@@ -35,7 +35,7 @@ struct vta_mem;
  * @mem: its memory, NULL if it has lost it
  * @sgt: bus addresses of the driver's own or pinned memory while the card may reach it
  * @node: in vta_ctx.buf_list, from publishing until the last reference is dropped
- * @removed: in vta_ctx.removed, after the buffer has left the context's table
+ * @removed: in vta_ctx.removed, then in a list of vta_buf_unlock(), which will free the buffer
  */
 struct vta_buf {
 	struct kref ref;
@@ -97,12 +97,13 @@ void vta_buf_unlock(struct vta_ctx *ctx);
 int vta_buf_unpublish(struct vta_buf *buf);
 
 /**
- * vta_buf_drop_all() - drop the memory of all buffers, even of mapped ones
+ * vta_buf_drop() - drop a part of the buffers, and the memory even of mapped ones
  * @ctx: the context, which the card does not use any more
  *
- * Context: under vta_ctx.lock, which vta_buf_unlock() releases.
+ * Context: takes vta_ctx.lock.
+ * Return: true if there are more.
  */
-void vta_buf_drop_all(struct vta_ctx *ctx);
+bool vta_buf_drop(struct vta_ctx *ctx);
 
 /**
  * vta_buf_mmap() - map a buffer into a process

@@ -86,12 +86,6 @@ static int vta_ctx_alloc_mmu(struct vta_ctx *ctx)
 	return ret;
 }
 
-static void vta_ctx_free_mmu(struct vta_ctx *ctx)
-{
-	vta_mmu_fini(&ctx->mmu);
-	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
-}
-
 /*
  * Allocates all that a context needs besides the card, charged to the user, without a lock and
  * before vta_dma_get(): it takes as long as the user's memory and listeners like.
@@ -154,7 +148,37 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Frees the rest, after vta_ctx_drop(). */
+/* Frees queues and numbers, which takes a short time: other contexts need them. */
+static void vta_ctx_free_numbers(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long index;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each(&ctx->queues, index, q)
+		vta_queue_free(q);
+	mutex_unlock(&ctx->lock);
+	/*
+	 * The charge ends now, because a process that has lost the card may open it again before
+	 * it closes the old file. The user's group is freed before the context's number, so that
+	 * the next user of that number finds a free group.
+	 */
+	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
+	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
+}
+
+static void vta_ctx_free_memory(struct vta_ctx *ctx)
+{
+	while (vta_buf_drop(ctx))
+		;
+	vta_mmu_fini(&ctx->mmu);
+	if (ctx->memory != VTA_CTX_HELD) {
+		vta_lost_dec(&ctx->user->nr_lost);
+		vta_lost_dec(&ctx->vdev->nr_lost);
+	}
+}
+
+/* Frees the rest, after numbers and memory. */
 static void vta_ctx_free(struct vta_ctx *ctx)
 {
 	vta_notify_close(ctx->notify);
@@ -167,6 +191,17 @@ static void vta_ctx_free(struct vta_ctx *ctx)
 	mutex_destroy(&ctx->lock);
 	vta_user_put(ctx->vdev, ctx->user);
 	kfree(ctx);
+}
+
+/* Waits until the user's limits do not count memory any more that a reset has taken. */
+static int vta_ctx_settle_user(struct vta_ctx *ctx)
+{
+	atomic_t *lost = &ctx->user->nr_lost;
+
+	if (!atomic_read(lost))
+		return 0;
+	vta_ctx_free_lost(ctx->vdev, ctx->user);
+	return wait_var_event_killable(lost, !atomic_read(lost)) ? -EINTR : 0;
 }
 
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
@@ -197,12 +232,18 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 		mutex_unlock(&vdev->lock);
 	}
 	if (ret) {
-		vta_ctx_drop(ctx);
+		vta_ctx_free_numbers(ctx);
+		vta_ctx_free_memory(ctx);
 		vta_dma_put(vdev);
 		goto err_free;
 	}
 	vta_dma_put(vdev);
 	trace_vta_ctx_open(ctx);
+	ret = vta_ctx_settle_user(ctx);
+	if (ret) {
+		vta_ctx_close(ctx);
+		return ERR_PTR(ret);
+	}
 	return ctx;
 
 err_dma:
@@ -254,6 +295,7 @@ out:
 void vta_ctx_close(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
+	enum vta_ctx_memory memory;
 
 	trace_vta_ctx_close(ctx);
 
@@ -267,10 +309,17 @@ void vta_ctx_close(struct vta_ctx *ctx)
 	list_del(&ctx->node);
 	vdev->nr_ctxs--;
 	atomic_inc(&vdev->nr_closing);
+	memory = ctx->memory;	/* no other thread begins to free it now */
 	mutex_unlock(&vdev->lock);
 
+	if (memory == VTA_CTX_HELD)
+		vta_ctx_free_numbers(ctx);
 	/* Freeing GiBs takes long: do it without the lock. */
-	vta_ctx_drop(ctx);
+	if (memory < VTA_CTX_FREEING)
+		vta_ctx_free_memory(ctx);
+	else
+		/* Pairs with vta_ctx_free_lost(). */
+		wait_var_event(&ctx->memory, smp_load_acquire(&ctx->memory) == VTA_CTX_FREED);
 	if (atomic_dec_and_test(&vdev->nr_closing))
 		wake_up_var(&vdev->nr_closing);
 
@@ -332,24 +381,42 @@ int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 
 void vta_ctx_drop(struct vta_ctx *ctx)
 {
-	struct vta_queue *q;
-	unsigned long index;
+	lockdep_assert_held(&ctx->vdev->lock);
 
-	mutex_lock(&ctx->lock);
-	if (!ctx->mmu.l1)	/* dropped before */
-		goto out;
-	xa_for_each(&ctx->queues, index, q)
-		vta_queue_free(q);
-	vta_buf_drop_all(ctx);
-	/*
-	 * The charge ends now, because a process that has lost the card may open it again before
-	 * it closes the old file. The user's group is freed before the context's number, so that
-	 * the next user of that number finds a free group.
-	 */
-	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
-	vta_ctx_free_mmu(ctx);
-out:
-	vta_buf_unlock(ctx);
+	if (ctx->memory != VTA_CTX_HELD)
+		return;
+	ctx->memory = VTA_CTX_LOST;
+	atomic_inc(&ctx->vdev->nr_lost);
+	atomic_inc(&ctx->user->nr_lost);
+	vta_ctx_free_numbers(ctx);
+}
+
+static struct vta_ctx *vta_ctx_find_lost(struct vta_device *vdev, const struct vta_user *user)
+{
+	struct vta_ctx *ctx;
+
+	list_for_each_entry(ctx, &vdev->ctxs, node) {
+		if (ctx->memory == VTA_CTX_LOST && (!user || ctx->user == user))
+			return ctx;
+	}
+	return NULL;
+}
+
+void vta_ctx_free_lost(struct vta_device *vdev, const struct vta_user *user)
+{
+	struct vta_ctx *ctx;
+
+	mutex_lock(&vdev->lock);
+	while ((ctx = vta_ctx_find_lost(vdev, user))) {
+		ctx->memory = VTA_CTX_FREEING;
+		mutex_unlock(&vdev->lock);
+		vta_ctx_free_memory(ctx);
+		mutex_lock(&vdev->lock);
+		/* A file that is being closed waits for this. */
+		smp_store_release(&ctx->memory, VTA_CTX_FREED);
+		wake_up_var(&ctx->memory);
+	}
+	mutex_unlock(&vdev->lock);
 }
 
 int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q))

@@ -22,6 +22,20 @@ struct inode;
 struct page;
 
 /**
+ * enum vta_ctx_memory - memory of a context
+ * @VTA_CTX_HELD: the context has it until its file is closed
+ * @VTA_CTX_LOST: the card was lost, and the memory is to be freed: vta_ctx_free_lost()
+ * @VTA_CTX_FREEING: a thread frees it
+ * @VTA_CTX_FREED: it has been freed
+ */
+enum vta_ctx_memory {
+	VTA_CTX_HELD,
+	VTA_CTX_LOST,
+	VTA_CTX_FREEING,
+	VTA_CTX_FREED,
+};
+
+/**
  * struct vta_ctx - a context
  * @vdev: the card
  * @file: the open file, which holds the context; the context does not hold the file
@@ -37,6 +51,7 @@ struct page;
  * @usage: usage of queues that have ended, and of others before their last start;
  *         vta_device.usage_lock
  * @lost: why the card was lost; written under vta_device.lock and @lock
+ * @memory: of its buffers and page tables; vta_device.lock
  * @lock: Protects: all below, and the use of the card for this context: a holder that finds @dead
  *        false may access registers, map DMA and publish memory. Not held while a user's memory is
  *        touched or allocated: page faults on CPU mappings take it, and so does a reset
@@ -54,8 +69,8 @@ struct page;
  * @imported_bytes: memory of dma-bufs in buffers
  * @blank: zero page installed in revoked mappings
  *
- * A context has either all it needs of the card or nothing: vta_ctx_drop() drops all of it, at the
- * latest when the file is closed.
+ * A context has either all it needs of the card or nothing: a reset drops the queues and numbers of
+ * all contexts, and frees their memory when it holds no lock any more.
  */
 struct vta_ctx {
 	struct vta_device *vdev;
@@ -70,6 +85,7 @@ struct vta_ctx {
 	struct vta_notify *notify;
 	struct vta_iova *iova;
 	struct vta_lost lost;
+	enum vta_ctx_memory memory;
 	struct vta_usage usage;
 
 	struct mutex lock; /* Protects: see above */
@@ -134,12 +150,26 @@ static inline int vta_ctx_get_dma(struct vta_ctx *ctx)
 void vta_ctx_revoke(struct vta_ctx *ctx);
 
 /**
- * vta_ctx_drop() - free all that a context has of the card
- * @ctx: a context that was revoked or stopped; the card has stopped, or has dropped the context
+ * vta_ctx_drop() - free the queues and numbers of a context on the card
+ * @ctx: a context that was revoked; the card has stopped, or is off the bus
  *
- * Context: takes vta_ctx.lock.
+ * Its memory is freed by vta_ctx_free_lost(), or when the file is closed.
+ *
+ * Context: under vta_device.lock.
  */
 void vta_ctx_drop(struct vta_ctx *ctx);
+
+/**
+ * vta_ctx_free_lost() - free memory of dropped contexts
+ * @vdev: the card
+ * @user: only of contexts of this user; NULL: of all
+ *
+ * The thread that has called vta_ctx_drop() calls this as soon as it has released
+ * vta_device.lock: freeing GiBs takes long.
+ *
+ * Context: takes vta_device.lock.
+ */
+void vta_ctx_free_lost(struct vta_device *vdev, const struct vta_user *user);
 
 /**
  * vta_ctx_set_lost() - record the state and cause of a card's loss

@@ -128,6 +128,7 @@ struct vta_device {
 	struct ida ctx_ids;
 	atomic_t nr_queues;
 	atomic_t nr_closing;		/* contexts that have left @ctxs and are not freed yet */
+	atomic_t nr_lost;		/* dropped contexts whose memory is not freed yet */
 	atomic_t nr_dma;		/* calls that map memory for the card: vta_dma_get() */
 	atomic_t throttled;		/* calls that vta_user_throttle() has delayed */
 	struct vta_shadow *shadow;	/* copy of card memory, while the machine is suspended */
@@ -284,6 +285,16 @@ static inline void vta_dma_put(struct vta_device *vdev)
 {
 	if (atomic_dec_and_test(&vdev->nr_dma))
 		wake_up_var(&vdev->nr_dma);
+}
+
+/**
+ * vta_lost_dec() - count that the memory of a context that lost the card has been freed
+ * @count: nr_lost of the card or of a user
+ */
+static inline void vta_lost_dec(atomic_t *count)
+{
+	if (atomic_dec_and_test(count))
+		wake_up_var(count);
 }
 
 /**

@@ -69,6 +69,21 @@ static const struct vta_mem_ops vta_mem_host_ops = {
 	.release = vta_mem_release_host,
 };
 
+/* Allocates extents. If there are too few, waits for those that a reset has taken from files. */
+static int vta_mem_alloc_extents(struct vta_mem *mem)
+{
+	struct vta_device *vdev = mem->vdev;
+	int lost, ret;
+
+	do {
+		lost = atomic_read(&vdev->nr_lost);
+		ret = vta_cardmem_alloc(vdev->cardmem, mem->size, &mem->extents);
+		if (ret != -ENOSPC || !lost)
+			return ret;
+	} while (!wait_var_event_killable(&vdev->nr_lost, !atomic_read(&vdev->nr_lost)));
+	return -EINTR;
+}
+
 static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = mem->vdev;
@@ -83,7 +98,7 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 		ret = ret == -EAGAIN ? -EDQUOT : ret;
 		goto err_user;
 	}
-	ret = vta_cardmem_alloc(vdev->cardmem, mem->size, &mem->extents);
+	ret = vta_mem_alloc_extents(mem);
 	if (ret)
 		goto err_dmem;
 	mem->user = ctx->user;

@@ -75,8 +75,9 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 }
 
 /*
- * Records why each open file lost the card, and frees its memory. The card must be stopped or off
- * the bus.
+ * Records why each open file lost the card, and drops what it has of it. The card must be stopped
+ * or off the bus. The caller frees the memory, by vta_ctx_free_lost(), after it has released the
+ * lock.
  */
 static void vta_reset_drop_ctxs(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
 {
@@ -103,7 +104,7 @@ static void vta_reset_keep_config(struct vta_device *vdev)
 		pci_load_saved_state(vdev->pdev, vdev->pci_config);
 }
 
-/* Resets the PCI function. The card is off the bus meanwhile, so closed contexts free memory. */
+/* Resets the PCI function. The card is off the bus meanwhile, so files may be closed. */
 static int vta_reset_function(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
@@ -248,7 +249,11 @@ void vta_reset_work(struct work_struct *work)
 {
 	struct vta_device *vdev = container_of(work, struct vta_device, reset_work.work);
 
-	if (vta_card_reset_is_pending(vdev) && !vta_reset_try_recover(vdev))
+	if (!vta_card_reset_is_pending(vdev))
+		return;
+	if (vta_reset_try_recover(vdev))
+		vta_ctx_free_lost(vdev, NULL);
+	else
 		vta_card_queue_reset(vdev, VTA_RESET_RETRY_MS);
 }
 
@@ -268,6 +273,7 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	vdev->resets = 0;
 	vta_reset_end(vdev, ret);
 	mutex_unlock(&vdev->lock);
+	vta_ctx_free_lost(vdev, NULL);
 	vta_card_put(vdev);
 	return ret;
 }
@@ -291,7 +297,9 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	mutex_unlock(&vdev->lock);
 	vta_shadow_release(vdev);	/* there is one if the card was pulled out during suspend */
-	/* Contexts that are being closed still unmap memory from the card. */
+	vta_ctx_free_lost(vdev, NULL);
+	/* Other threads that free memory still unmap it from the card. */
+	wait_var_event(&vdev->nr_lost, !atomic_read(&vdev->nr_lost));
 	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 }
 
@@ -311,6 +319,7 @@ static void vta_reset_give_to_pci(struct vta_device *vdev, enum vta_fate fate, e
 	pci_clear_master(vdev->pdev);
 	vta_reset_drop_ctxs(vdev, fate, cause);
 	mutex_unlock(&vdev->lock);
+	vta_ctx_free_lost(vdev, NULL);
 }
 
 static const char vta_reason_function[] = "the PCI function was reset";

@@ -39,6 +39,8 @@ enum vta_user_resource {
  * @group: the card's group of the user's queues; -1: none
  * @weight: share of the engines, with or without a group
  * @group_until: a user without contexts keeps the group until then, in ns of CLOCK_MONOTONIC
+ * @nr_lost: contexts that a reset has dropped, and whose memory is not freed yet; changed without
+ *           the lock
  * @notifier: signals poll() and eventfds of the user's files (constant)
  * @faults_until: time at which all faults so far would have happened at the allowed rate, and all
  *                time lost to hangs would have passed again, in ns of CLOCK_MONOTONIC; changed
@@ -54,6 +56,7 @@ struct vta_user {
 	int group;
 	unsigned int weight;
 	u64 group_until;
+	atomic_t nr_lost;
 	struct vta_notifier *notifier;
 	atomic64_t faults_until;
 	struct ratelimit_state log;
