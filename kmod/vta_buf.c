@@ -10,7 +10,8 @@
  * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So slow steps, and
  * those that may sleep for the user's memory, are outside of that lock: tables and bus addresses
  * are allocated before a buffer is published, and memory is freed after vta_buf_unlock() has
- * released the lock.
+ * released the lock. Removal of the card waits for vta_dma_put(), so nothing sleeps for the user's
+ * memory after vta_ctx_get_dma(), either.
  */
 #include <linux/dma-buf.h>
 #include <linux/fcntl.h>
@@ -172,31 +173,49 @@ static enum dma_data_direction vta_buf_dir(const struct vta_buf *buf)
 	return buf->flags & VTA_BUF_READONLY ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
 }
 
-/* Maps host memory for DMA. Memory of another driver has been mapped by its exporter. */
-static int vta_buf_map_dma(struct vta_buf *buf)
+/* Allocates the list of bus addresses; for memory of another driver its exporter has one. */
+static int vta_buf_alloc_sgt(struct vta_buf *buf)
 {
-	struct vta_device *vdev = buf->ctx->vdev;
+	struct vta_mem *mem = buf->mem;
 	struct sg_table *sgt;
 
-	if (buf->mem->kind == VTA_MEM_CARD)
-		return READ_ONCE(buf->mem->lost) ? -ENOENT : 0;
-	if (buf->mem->kind == VTA_MEM_FOREIGN)
+	if (mem->kind == VTA_MEM_CARD || mem->kind == VTA_MEM_FOREIGN)
 		return 0;
-	sgt = vta_host_map(&buf->mem->host, &vdev->pdev->dev, vta_buf_dir(buf));
-	if (PTR_ERR_OR_ZERO(sgt) == -EOPNOTSUPP && __ratelimit(&buf->ctx->user->log))
-		dev_err(&vdev->dev,
-			"this host would bounce the card's DMA: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
+	sgt = vta_host_sgt_alloc(&mem->host, &mem->vdev->pdev->dev);
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
 	buf->sgt = sgt;
 	return 0;
 }
 
+static void vta_buf_free_sgt(struct vta_buf *buf)
+{
+	if (buf->sgt)
+		vta_host_sgt_free(buf->sgt);
+	buf->sgt = NULL;
+}
+
+/* Maps host memory for DMA. */
+static int vta_buf_map_dma(struct vta_buf *buf)
+{
+	struct vta_device *vdev = buf->ctx->vdev;
+	int ret;
+
+	if (buf->mem->kind == VTA_MEM_CARD)
+		return READ_ONCE(buf->mem->lost) ? -ENOENT : 0;
+	if (!buf->sgt)
+		return 0;
+	ret = vta_host_sgt_map(&buf->mem->host, buf->sgt, &vdev->pdev->dev, vta_buf_dir(buf));
+	if (ret == -EOPNOTSUPP && __ratelimit(&buf->ctx->user->log))
+		dev_err(&vdev->dev,
+			"this host would bounce the card's DMA: boot without swiotlb=force or memory encryption, or with an IOMMU\n");
+	return ret;
+}
+
 static void vta_buf_unmap_dma(struct vta_buf *buf)
 {
 	if (buf->sgt)
-		vta_host_unmap(buf->sgt, &buf->ctx->vdev->pdev->dev, vta_buf_dir(buf));
-	buf->sgt = NULL;
+		vta_host_sgt_unmap(buf->sgt, &buf->ctx->vdev->pdev->dev, vta_buf_dir(buf));
 }
 
 /* A piece of scattered memory, which the card sees as one buffer. */
@@ -273,53 +292,68 @@ static int vta_buf_publish_locked(struct vta_buf *buf, struct vta_spare *spare,
 	return 0;
 }
 
-/* Allocates missing tables and tries again: other threads use and free the same tables. */
-static int vta_buf_publish_with_tables(struct vta_buf *buf)
+/*
+ * Allocates missing tables and tries again: other threads use and free the same tables. Returns
+ * -ENOMEM if *missing tables cannot be had without waiting for the caller's memory.
+ */
+static int vta_buf_publish_with_tables(struct vta_buf *buf, unsigned int *missing)
 {
 	struct vta_spare spare = VTA_SPARE_INIT(spare);
 	struct vta_ctx *ctx = buf->ctx;
-	unsigned int missing = 0;
 	int ret;
 
 	do {
-		ret = vta_spare_add(&spare, &ctx->mmu, missing);
+		ret = vta_spare_add(&spare, &ctx->mmu, *missing);
 		if (ret)
 			break;
 		mutex_lock(&ctx->lock);
-		ret = vta_buf_publish_locked(buf, &spare, &missing);
+		ret = vta_buf_publish_locked(buf, &spare, missing);
 		mutex_unlock(&ctx->lock);
 	} while (ret == -EAGAIN);
 	vta_spare_free(&spare, &ctx->mmu);
 	return ret;
 }
 
-int vta_buf_publish(struct vta_buf *buf)
+/* Publishes, or returns an error as vta_buf_publish_with_tables(). Removal of the card waits. */
+static int vta_buf_try_publish(struct vta_buf *buf, unsigned int *missing)
 {
 	struct vta_ctx *ctx = buf->ctx;
-	struct vta_device *vdev = ctx->vdev;
+	int ret = vta_ctx_get_dma(ctx);
+
+	*missing = 0;
+	if (ret)
+		return ret;
+	ret = vta_buf_map_dma(buf);
+	if (!ret) {
+		ret = vta_buf_publish_with_tables(buf, missing);
+		if (ret)
+			vta_buf_unmap_dma(buf);
+	}
+	vta_dma_put(ctx->vdev);
+	return ret;
+}
+
+int vta_buf_publish(struct vta_buf *buf)
+{
+	unsigned int missing, tries = VTA_ROOM_TRIES;
+	struct vta_ctx *ctx = buf->ctx;
 	int ret;
 
-	ret = vta_ctx_get_dma(ctx);
-	if (ret)
-		goto err_put;
 	ret = xa_reserve(&ctx->bufs, buf->pgoff, GFP_KERNEL_ACCOUNT);
 	if (ret)
-		goto err_dma;
-	ret = vta_buf_map_dma(buf);
+		goto err_put;
+	ret = vta_buf_alloc_sgt(buf);
 	if (ret)
 		goto err_reserved;
-	ret = vta_buf_publish_with_tables(buf);
-	if (ret)
-		goto err_mapped;
-	vta_dma_put(vdev);
-	return 0;
+	do {
+		ret = vta_buf_try_publish(buf, &missing);
+	} while (ret == -ENOMEM && missing && tries-- && !vta_mmu_make_room(missing));
+	if (!ret)
+		return 0;
 
-err_mapped:
-	vta_buf_unmap_dma(buf);
+	vta_buf_free_sgt(buf);
 err_reserved:
 	xa_release(&ctx->bufs, buf->pgoff);
-err_dma:
-	vta_dma_put(vdev);
 err_put:
 	vta_buf_put(buf);
 	return ret;
@@ -366,6 +400,7 @@ static void vta_buf_finish(struct vta_buf *buf)
 
 	vta_buf_free_addr(buf);
 	vta_buf_unmap_dma(buf);
+	vta_buf_free_sgt(buf);
 	mutex_lock(&ctx->lock);
 	INIT_LIST_HEAD(&buf->removed);
 	if (ctx->dead)

@@ -54,22 +54,7 @@ static void vta_ctx_set_comm(struct vta_ctx *ctx)
 	}
 }
 
-/* Calls vta_dma_get() for a caller that opens the card and has no context yet. */
-static int vta_ctx_begin_open(struct vta_device *vdev)
-{
-	int ret = vta_card_lock(vdev);
-
-	if (ret)
-		return ret;
-	if (vdev->state == VTA_STATE_LIVE)
-		vta_dma_get(vdev);
-	else
-		ret = -ENODEV;
-	mutex_unlock(&vdev->lock);
-	return ret;
-}
-
-/* Allocates the context's number on the card and its page table. */
+/* Allocates the context's number on the card, and its page table except for what the card reads. */
 static int vta_ctx_alloc_mmu(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -132,8 +117,13 @@ static struct vta_ctx *vta_ctx_alloc(struct vta_device *vdev, struct file *file)
 		ret = PTR_ERR(ctx->inode);
 		goto err_iova;
 	}
+	ret = vta_ctx_alloc_mmu(ctx);
+	if (ret)
+		goto err_inode;
 	return ctx;
 
+err_inode:
+	vta_inode_put(ctx->inode);
 err_iova:
 	vta_iova_destroy(ctx->iova);
 err_notify:
@@ -204,6 +194,57 @@ static int vta_ctx_settle_user(struct vta_ctx *ctx)
 	return wait_var_event_killable(lost, !atomic_read(lost)) ? -EINTR : 0;
 }
 
+/* Calls vta_dma_get() for a context that no list has yet. */
+static int vta_ctx_begin_dma(struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = ctx->vdev;
+	int ret = vta_card_lock(vdev);
+
+	if (ret)
+		return ret;
+	if (vdev->state == VTA_STATE_LIVE)
+		vta_dma_get(vdev);
+	else
+		ret = -ENODEV;
+	mutex_unlock(&vdev->lock);
+	return ret;
+}
+
+/* As vta_ctx_begin_dma(), and allocates the first-level table. Removal of the card waits. */
+static int vta_ctx_begin_root(struct vta_ctx *ctx)
+{
+	unsigned int tries = VTA_ROOM_TRIES;
+	int ret;
+
+	do {
+		ret = vta_ctx_begin_dma(ctx);
+		if (ret)
+			return ret;
+		ret = vta_mmu_alloc_root(&ctx->mmu);
+		if (ret)
+			vta_dma_put(ctx->vdev);
+	} while (ret && tries-- && !vta_mmu_make_room(0));
+	return ret;
+}
+
+static int vta_ctx_begin(struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = ctx->vdev;
+	int ret = vta_ctx_begin_root(ctx);
+
+	if (ret)
+		return ret;
+	ret = vta_card_lock(vdev);
+	if (!ret) {
+		ret = vta_ctx_attach(ctx);
+		mutex_unlock(&vdev->lock);
+	}
+	if (ret)
+		vta_mmu_free_root(&ctx->mmu);
+	vta_dma_put(vdev);
+	return ret;
+}
+
 struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 {
 	struct vta_ctx *ctx;
@@ -220,24 +261,9 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 		ret = PTR_ERR(ctx);
 		goto err_pm;
 	}
-	ret = vta_ctx_begin_open(vdev);
+	ret = vta_ctx_begin(ctx);
 	if (ret)
-		goto err_charge;
-	ret = vta_ctx_alloc_mmu(ctx);
-	if (ret)
-		goto err_dma;
-	ret = vta_card_lock(vdev);
-	if (!ret) {
-		ret = vta_ctx_attach(ctx);
-		mutex_unlock(&vdev->lock);
-	}
-	if (ret) {
-		vta_ctx_free_numbers(ctx);
-		vta_ctx_free_memory(ctx);
-		vta_dma_put(vdev);
 		goto err_free;
-	}
-	vta_dma_put(vdev);
 	trace_vta_ctx_open(ctx);
 	ret = vta_ctx_settle_user(ctx);
 	if (ret) {
@@ -246,11 +272,9 @@ struct vta_ctx *vta_ctx_open(struct vta_device *vdev, struct file *file)
 	}
 	return ctx;
 
-err_dma:
-	vta_dma_put(vdev);
-err_charge:
-	vta_user_uncharge(vdev, ctx->user, VTA_USER_CTXS, 1);
 err_free:
+	vta_ctx_free_numbers(ctx);
+	vta_ctx_free_memory(ctx);
 	vta_ctx_free(ctx);
 err_pm:
 	vta_card_put(vdev);

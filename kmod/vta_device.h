@@ -268,7 +268,8 @@ static inline bool vta_is_dead(u32 val)
  * vta_dma_get() - keep the driver bound
  * @vdev: the card
  *
- * Until vta_dma_put(), memory may be mapped for the card and unmapped outside of all locks.
+ * Until vta_dma_put(), memory may be mapped for the card and unmapped outside of all locks. Removal
+ * of the card waits, so no memory may be allocated that sleeps for a user's.
  *
  * Context: under vta_ctx.lock of a live context, or under vta_device.lock of a live card.
  */

@@ -127,44 +127,66 @@ static bool vta_host_is_direct(const struct vta_host *host, struct sg_table *sgt
 	return true;
 }
 
-struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
-			      enum dma_data_direction dir)
+struct sg_table *vta_host_sgt_alloc(const struct vta_host *host, struct device *dev)
 {
-	struct sg_table *sgt;
+	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL_ACCOUNT);
 	int ret;
 
-	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL_ACCOUNT);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
 	ret = sg_alloc_table_from_pages_segment(sgt, host->pages, host->nr, 0,
 						(u64)host->nr << PAGE_SHIFT,
 						ALIGN_DOWN(dma_get_max_seg_size(dev), PAGE_SIZE),
 						VTA_TABLE_GFP);
-	/* Before 5.15 a failed call leaves a part of the table, which err_table frees. */
-	if (ret)
-		goto err_table;
-	ret = dma_map_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);
-	if (ret) {
-		/* Any other error means that bounce buffers were too small. */
-		if (ret != -ENOMEM)
-			ret = -EOPNOTSUPP;
-		goto err_table;
-	}
-	if (!vta_host_is_direct(host, sgt, dev)) {
-		vta_host_unmap(sgt, dev, dir);
-		return ERR_PTR(-EOPNOTSUPP);
-	}
-	return sgt;
+	if (!ret)
+		return sgt;
+	/* Before 5.15 a failed call leaves a part of the table. */
+	vta_host_sgt_free(sgt);
+	return ERR_PTR(ret);
+}
 
-err_table:
+void vta_host_sgt_free(struct sg_table *sgt)
+{
 	sg_free_table(sgt);
 	kfree(sgt);
+}
+
+int vta_host_sgt_map(const struct vta_host *host, struct sg_table *sgt, struct device *dev,
+		     enum dma_data_direction dir)
+{
+	int ret = dma_map_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);
+
+	/* Any other error means that bounce buffers were too small. */
+	if (ret)
+		return ret == -ENOMEM ? ret : -EOPNOTSUPP;
+	if (vta_host_is_direct(host, sgt, dev))
+		return 0;
+	vta_host_sgt_unmap(sgt, dev, dir);
+	return -EOPNOTSUPP;
+}
+
+void vta_host_sgt_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir)
+{
+	dma_unmap_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);
+}
+
+struct sg_table *vta_host_map(const struct vta_host *host, struct device *dev,
+			      enum dma_data_direction dir)
+{
+	struct sg_table *sgt = vta_host_sgt_alloc(host, dev);
+	int ret;
+
+	if (IS_ERR(sgt))
+		return sgt;
+	ret = vta_host_sgt_map(host, sgt, dev, dir);
+	if (!ret)
+		return sgt;
+	vta_host_sgt_free(sgt);
 	return ERR_PTR(ret);
 }
 
 void vta_host_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir)
 {
-	dma_unmap_sgtable(dev, sgt, dir, VTA_DMA_ATTRS);
-	sg_free_table(sgt);
-	kfree(sgt);
+	vta_host_sgt_unmap(sgt, dev, dir);
+	vta_host_sgt_free(sgt);
 }

@@ -116,7 +116,7 @@ static const struct vta_mem_ops vta_import_ops = {
 	.release_later = vta_import_release_later,
 };
 
-/* Takes over the caller's reference to @dmabuf and its vta_dma_get() on success. */
+/* Takes over the caller's reference to @dmabuf on success; vta_import_release() undoes the rest. */
 static struct vta_mem *vta_import_foreign(struct vta_ctx *ctx, struct dma_buf *dmabuf, bool write)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -132,18 +132,24 @@ static struct vta_mem *vta_import_foreign(struct vta_ctx *ctx, struct dma_buf *d
 		return mem;
 	mem->foreign.dmabuf = dmabuf;
 	mem->foreign.dir = write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	ret = vta_ctx_get_dma(ctx);
+	if (ret)
+		goto err_discard;
 	ret = vta_import_map(&mem->foreign, &vdev->pdev->dev, mem->size);
 	if (!ret)
 		return mem;
-	vta_mem_discard(mem);
+	vta_dma_put(vdev);
 	if (ret == -ENOMEM || ret == -EINTR)
-		return ERR_PTR(ret);
+		goto err_discard;
 	/* Exporters use many errors for unsupported imports. */
 	if (__ratelimit(&ctx->user->log))
 		dev_err(&vdev->dev,
 			"a dma-buf of %s cannot be imported (%d): its driver refuses this card, or this host would bounce the card's DMA\n",
 			dmabuf->exp_name, ret);
-	return ERR_PTR(-EOPNOTSUPP);
+	ret = -EOPNOTSUPP;
+err_discard:
+	vta_mem_discard(mem);
+	return ERR_PTR(ret);
 }
 
 struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
@@ -151,7 +157,6 @@ struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
 	struct dma_buf *dmabuf = dma_buf_get(fd);
 	struct vta_device *vdev = ctx->vdev;
 	struct vta_mem *mem;
-	int ret;
 
 	if (IS_ERR(dmabuf))
 		return ERR_CAST(dmabuf);
@@ -161,12 +166,9 @@ struct vta_mem *vta_import_mem(struct vta_ctx *ctx, int fd, bool write)
 	}
 	mem = vta_export_mem(dmabuf);
 	if (!mem) {
-		ret = vta_ctx_get_dma(ctx);
-		mem = ret ? ERR_PTR(ret) : vta_import_foreign(ctx, dmabuf, write);
+		mem = vta_import_foreign(ctx, dmabuf, write);
 		if (!IS_ERR(mem))
 			return mem;
-		if (!ret)
-			vta_dma_put(vdev);
 	} else if (mem->kind == VTA_MEM_CARD && mem->vdev != vdev) {
 		mem = ERR_PTR(-EOPNOTSUPP);
 	} else {

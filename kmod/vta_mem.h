@@ -64,7 +64,44 @@ int vta_host_alloc(struct vta_host *host, u64 size);
 void vta_host_free(struct vta_host *host);
 
 /**
- * vta_host_map() - map pages for a device, in their order
+ * vta_host_sgt_alloc() - allocate the list of bus addresses
+ * @host: the pages
+ * @dev: the device
+ *
+ * Context: may sleep for the caller's memory.
+ * Return: the list, or ERR_PTR(-ENOMEM).
+ */
+struct sg_table *vta_host_sgt_alloc(const struct vta_host *host, struct device *dev);
+
+/**
+ * vta_host_sgt_free() - free a list that is not mapped
+ * @sgt: the list
+ */
+void vta_host_sgt_free(struct sg_table *sgt);
+
+/**
+ * vta_host_sgt_map() - map pages for a device, in their order
+ * @host: the pages
+ * @sgt: their list
+ * @dev: the device
+ * @dir: direction of the device's accesses
+ *
+ * Context: does not sleep for the caller's memory.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP if this host would bounce the device's DMA.
+ */
+int vta_host_sgt_map(const struct vta_host *host, struct sg_table *sgt, struct device *dev,
+		     enum dma_data_direction dir);
+
+/**
+ * vta_host_sgt_unmap() - undo vta_host_sgt_map()
+ * @sgt: the list
+ * @dev: the device
+ * @dir: direction of the device's accesses
+ */
+void vta_host_sgt_unmap(struct sg_table *sgt, struct device *dev, enum dma_data_direction dir);
+
+/**
+ * vta_host_map() - allocate the list of bus addresses, and map pages for a device
  * @host: the pages
  * @dev: the device
  * @dir: direction of the device's accesses

@@ -11,14 +11,19 @@
 #include <linux/iopoll.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "vta_device.h"
 #include "vta_mmu.h"
 #include "vta_user.h"
 
-/* Tables are charged to the caller, and fail instead of starting the OOM killer. */
+/*
+ * Tables are charged to the caller, and fail instead of starting the OOM killer. A user's tables
+ * are allocated while removal of the card waits, without sleeping for the user's memory.
+ */
 #define VTA_TABLE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#define VTA_NOWAIT_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 #define VTA_L1_BYTES	(VTA_L1_ENTRIES * sizeof(__le64))
 #define VTA_L2_BYTES	(VTA_L2_ENTRIES * sizeof(__le64))
@@ -51,13 +56,18 @@ static u64 vta_pte_read(const __le64 *entry)
 	return le64_to_cpu(READ_ONCE(*entry));
 }
 
-/* Allocates zeroed memory for a table. */
-static __le64 *vta_mmu_alloc_entries(struct vta_device *vdev, size_t size, dma_addr_t *bus)
+static gfp_t vta_mmu_gfp(const struct vta_mmu *mmu)
 {
-	__le64 *entries = dma_alloc_coherent(&vdev->pdev->dev, size, bus, VTA_TABLE_GFP);
+	return mmu->user ? VTA_NOWAIT_GFP : VTA_TABLE_GFP;
+}
+
+/* Allocates zeroed memory for a table. */
+static __le64 *vta_mmu_alloc_entries(struct vta_mmu *mmu, size_t size, dma_addr_t *bus)
+{
+	__le64 *entries = dma_alloc_coherent(&mmu->vdev->pdev->dev, size, bus, vta_mmu_gfp(mmu));
 
 	if (entries)
-		atomic64_add(size, &vdev->table_bytes);
+		atomic64_add(size, &mmu->vdev->table_bytes);
 	return entries;
 }
 
@@ -104,10 +114,10 @@ static struct vta_table *vta_table_alloc(struct vta_mmu *mmu)
 
 	if (ret)
 		return ERR_PTR(ret);
-	table = kzalloc(sizeof(*table), VTA_TABLE_GFP);
+	table = kzalloc(sizeof(*table), vta_mmu_gfp(mmu));
 	if (!table)
 		goto err_charge;
-	table->entries = vta_mmu_alloc_entries(mmu->vdev, VTA_L2_BYTES, &table->bus);
+	table->entries = vta_mmu_alloc_entries(mmu, VTA_L2_BYTES, &table->bus);
 	if (!table->entries)
 		goto err_free;
 	return table;
@@ -136,6 +146,38 @@ void vta_spare_free(struct vta_spare *spare, struct vta_mmu *mmu)
 {
 	vta_tables_free(mmu, &spare->tables);
 	spare->nr = 0;
+}
+
+/* Memory of the size of a table, until it is freed for one. */
+struct vta_room {
+	struct list_head node;
+	size_t size;
+};
+
+static int vta_room_add(struct list_head *rooms, size_t size)
+{
+	struct vta_room *room = (void *)__get_free_pages(VTA_TABLE_GFP, get_order(size));
+
+	if (!room)
+		return -ENOMEM;
+	room->size = size;
+	list_add(&room->node, rooms);
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+int vta_mmu_make_room(unsigned int nr)
+{
+	struct vta_room *room, *next;
+	LIST_HEAD(rooms);
+	int ret;
+
+	ret = vta_room_add(&rooms, VTA_L1_BYTES);
+	for (; nr && !ret; nr--)
+		ret = vta_room_add(&rooms, VTA_L2_BYTES);
+	list_for_each_entry_safe(room, next, &rooms, node)
+		free_pages((unsigned long)room, get_order(room->size));
+	return ret;
 }
 
 /* Returns the table of a first-level entry; if there is none yet, it is a spare one. */
@@ -307,14 +349,21 @@ int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id)
 	mmu->id = id;
 	INIT_LIST_HEAD(&mmu->stale);
 	mmu->tables = kvcalloc(VTA_L1_ENTRIES, sizeof(*mmu->tables), VTA_TABLE_GFP);
-	if (!mmu->tables)
-		return -ENOMEM;
+	return mmu->tables ? 0 : -ENOMEM;
+}
+
+int vta_mmu_alloc_root(struct vta_mmu *mmu)
+{
 	/* Coherent memory is aligned to its size. */
-	mmu->l1 = vta_mmu_alloc_entries(vdev, VTA_L1_BYTES, &mmu->l1_bus);
+	mmu->l1 = vta_mmu_alloc_entries(mmu, VTA_L1_BYTES, &mmu->l1_bus);
+	return mmu->l1 ? 0 : -ENOMEM;
+}
+
+void vta_mmu_free_root(struct vta_mmu *mmu)
+{
 	if (mmu->l1)
-		return 0;
-	kvfree(mmu->tables);
-	return -ENOMEM;
+		vta_mmu_free_entries(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
+	mmu->l1 = NULL;
 }
 
 void vta_mmu_fini(struct vta_mmu *mmu)
@@ -327,6 +376,5 @@ void vta_mmu_fini(struct vta_mmu *mmu)
 	}
 	kvfree(mmu->tables);
 	vta_tables_free(mmu, &mmu->stale);
-	vta_mmu_free_entries(mmu->vdev, VTA_L1_BYTES, mmu->l1, mmu->l1_bus);
-	mmu->l1 = NULL;
+	vta_mmu_free_root(mmu);
 }

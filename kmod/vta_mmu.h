@@ -67,8 +67,11 @@ struct vta_missing {
 	unsigned int end;
 };
 
+/* How often a caller tries again after vta_mmu_make_room(). */
+#define VTA_ROOM_TRIES	16
+
 /**
- * vta_mmu_init() - allocate an empty address space
+ * vta_mmu_init() - make an address space without a first-level table
  * @mmu: the address space; the caller has set the user and the file, if any
  * @vdev: the card
  * @id: number of the context on the card
@@ -79,8 +82,38 @@ struct vta_missing {
 int vta_mmu_init(struct vta_mmu *mmu, struct vta_device *vdev, unsigned int id);
 
 /**
+ * vta_mmu_alloc_root() - allocate the first-level table
+ * @mmu: the address space
+ *
+ * Context: after vta_dma_get(); does not sleep for the caller's memory.
+ * Return: 0; or -ENOMEM, after which vta_mmu_make_room() may help.
+ */
+int vta_mmu_alloc_root(struct vta_mmu *mmu);
+
+/**
+ * vta_mmu_free_root() - free the first-level table, if there is one
+ * @mmu: the address space, which the card does not use
+ *
+ * Context: after vta_dma_get().
+ */
+void vta_mmu_free_root(struct vta_mmu *mmu);
+
+/**
+ * vta_mmu_make_room() - make memory available for tables, without allocating them
+ * @nr: number of second-level tables; there will be room for a first-level one, too
+ *
+ * Other threads may be faster to use the memory.
+ *
+ * Context: may sleep for the caller's memory; without vta_dma_get().
+ * Return: 0, -ENOMEM or -EINTR.
+ */
+int vta_mmu_make_room(unsigned int nr);
+
+/**
  * vta_mmu_fini() - free an address space
  * @mmu: the address space, which the card does not use any more
+ *
+ * Context: after vta_dma_get(), if there is a first-level table.
  */
 void vta_mmu_fini(struct vta_mmu *mmu);
 
@@ -90,8 +123,8 @@ void vta_mmu_fini(struct vta_mmu *mmu);
  * @mmu: the address space that will use them
  * @nr: number of tables that @spare has afterwards, at least
  *
- * Context: may sleep for the caller's memory; not under vta_ctx.lock.
- * Return: 0, -ENOMEM or -EDQUOT.
+ * Context: after vta_dma_get(); does not sleep for the caller's memory.
+ * Return: 0, -EDQUOT; or -ENOMEM, after which vta_mmu_make_room() may help.
  */
 int vta_spare_add(struct vta_spare *spare, struct vta_mmu *mmu, unsigned int nr);
 

@@ -110,6 +110,9 @@ static int vta_shadow_create(struct vta_device *vdev)
 	ret = vta_mmu_init(&shadow->mmu, vdev, VTA_SHADOW_CTX);
 	if (ret)
 		goto err_free;
+	ret = vta_mmu_alloc_root(&shadow->mmu);
+	if (ret)
+		goto err_mmu;
 	ret = -ENOMEM;
 	shadow->shared = dma_alloc_coherent(dev, PAGE_SIZE, &shadow->shared_bus, GFP_KERNEL);
 	if (!shadow->shared)

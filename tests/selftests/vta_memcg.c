@@ -12,8 +12,8 @@
 #define PAGES		65536ul
 #define PAGE		4096ul
 
-/* The function in which a call sleeps, once it has begun to give pages bus addresses. */
-#define SLEEPS_IN	"vta_host_map"
+/* The function in which a call sleeps, once it has pinned the pages. */
+#define SLEEPS_IN	"vta_buf_publish"
 
 /* A process that pins the same memory again and again. */
 struct pinner {
@@ -178,6 +178,33 @@ TEST_F(memcg, sleeper_does_not_delay_opening)
 	if (kernel_is_before(5, 18))
 		SKIP(return, "this kernel does not let a call sleep for its cgroup");
 	EXPECT_TRUE(ends_meanwhile(&self->pinner, use_card));
+}
+
+/* As ends_meanwhile(). The pinner has let go of the card before the driver is bound again. */
+static bool unbinds_meanwhile(const struct pinner *p, const char *address)
+{
+	bool meanwhile = false;
+
+	for (unsigned int tries = 0; tries < 20 && !meanwhile; tries++) {
+		unsigned int call = pinner_catch(p);
+
+		if (file_write(DRIVER "unbind", address))
+			return false;
+		meanwhile = p->shared->ends < call && proc_is_in(p->pid, SLEEPS_IN);
+		if (!SOON(p->shared->fd < 0) || file_write(DRIVER "bind", address))
+			return false;
+	}
+	return meanwhile;
+}
+
+TEST_F(memcg, sleeper_does_not_delay_unbinding)
+{
+	char address[32];
+
+	if (kernel_is_before(5, 18))
+		SKIP(return, "this kernel does not let a call sleep for its cgroup");
+	ASSERT_EQ(0, card_pci_address(address, sizeof(address)));
+	EXPECT_TRUE(unbinds_meanwhile(&self->pinner, address));
 }
 
 /* ---- the cgroup and the limit count the same ---- */
