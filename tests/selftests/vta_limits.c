@@ -489,7 +489,7 @@ static int take_host(int fd, uint64_t size)
 	return card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &req);
 }
 
-/* The count of a user with this much memory in buffers of a MiB, and the driver's lists and tables. */
+/* The count of a user with this much memory in buffers of a MiB, with lists and tables. */
 static bool counts_host(int fd, uint64_t size)
 {
 	uint64_t bytes = ctx_number(fd, "vta-user-host-bytes");

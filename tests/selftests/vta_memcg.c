@@ -248,7 +248,8 @@ FIXTURE_TEARDOWN(count)
 
 struct taker {
 	const char *group;
-	const FIXTURE_VARIANT(count) *variant;
+	uint32_t flags;
+	bool pin;
 };
 
 static uint64_t group_bytes(const char *group)
@@ -264,16 +265,16 @@ static uint64_t group_bytes(const char *group)
 	return strtoull(text, NULL, 10);
 }
 
-static int take_buffer(int fd, const FIXTURE_VARIANT(count) *variant, void *page, uint64_t addr)
+static int take_buffer(int fd, const struct taker *t, void *page, uint64_t addr)
 {
 	struct vta_buf_alloc alloc = {
-		.size = PAGE, .addr = addr, .flags = VTA_BUF_FIXED | variant->flags,
+		.size = PAGE, .addr = addr, .flags = VTA_BUF_FIXED | t->flags,
 	};
 	struct vta_buf_pin pin = {
 		.user_addr = (uintptr_t)page, .size = PAGE, .addr = addr, .flags = VTA_BUF_FIXED,
 	};
 
-	return variant->pin ? card_ioctl(fd, VTA_IOCTL_BUF_PIN, &pin) :
+	return t->pin ? card_ioctl(fd, VTA_IOCTL_BUF_PIN, &pin) :
 	       card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc);
 }
 
@@ -288,11 +289,11 @@ static int take_buffers(void *arg)
 	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	MUST(page != MAP_FAILED);
 	fd = card_open();
-	MUST(fd >= 0 && !take_buffer(fd, t->variant, page, APART));
+	MUST(fd >= 0 && !take_buffer(fd, t, page, APART));
 	taken = group_bytes(t->group);
 	counted = ctx_number(fd, "vta-user-host-bytes");
 	for (uint64_t i = 2; i < BUFFERS; i++)
-		MUST(!take_buffer(fd, t->variant, page, i * APART));
+		MUST(!take_buffer(fd, t, page, i * APART));
 	taken = group_bytes(t->group) - taken;
 	counted = ctx_number(fd, "vta-user-host-bytes") - counted;
 	printf("# %u buffers: the cgroup counts %llu bytes, the limit %llu\n", BUFFERS - 2,
@@ -304,7 +305,7 @@ static int take_buffers(void *arg)
 
 TEST_F(count, is_no_less_than_what_is_taken)
 {
-	struct taker t = { self->group, variant };
+	struct taker t = { self->group, variant->flags, variant->pin };
 
 	EXPECT_EQ(0, in_child(take_buffers, &t));
 }
