@@ -155,7 +155,8 @@ static int fail_image(struct making *m, uint8_t *image, size_t size, const char 
 	struct vtaimage check;
 
 	m->src.preprocess_count = 0;
-	if (size && m->opt->preprocess && !vtaimage_write(&m->src, image, vtaimage_size(&m->src), &check))
+	if (size && m->opt->preprocess &&
+	    !vtaimage_write(&m->src, image, vtaimage_size(&m->src), &check))
 		return vtac_fail(m->p->graph, NULL,
 				 "A picture cannot become the first input, which needs a batch of "
 				 "1 and 3 channels, or 1 channel with --order=gray.");
