@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "core/core.h"
 #include "scalar.h"
+#include "vta_isa.h"
 
 #define ROUNDS		25u
 #define MEMORY		(2 * MIB)
@@ -28,9 +29,6 @@
 #define INP_DEPTH	2048u
 #define WGT_DEPTH	1024u
 #define ACC_DEPTH	2048u
-
-enum { OPCODE_LOAD, OPCODE_STORE, OPCODE_GEMM, OPCODE_FINISH };
-enum { TYPE_UOP, TYPE_WGT, TYPE_INP, TYPE_ACC };
 
 /**
  * struct shape - loops of a GEMM as operators make them
@@ -56,6 +54,7 @@ static const struct shape {
 
 struct setup {
 	struct core *core;
+	struct vta_isa_shape log;
 	struct scalar_gemm plain;
 	uint8_t *memory;
 	uint16_t uops[64][3];
@@ -88,16 +87,20 @@ static bool never_stop(void *priv)
 
 static const struct core_mem_ops memory_ops = { read_memory, write_memory, never_stop };
 
-static void put_insn(struct setup *s, uint64_t word0, uint64_t word1)
+static void put_insn(struct setup *s, struct vta_isa_insn insn)
 {
-	const uint64_t words[2] = { htole64(word0), htole64(word1) };
+	const uint64_t words[2] = { htole64(insn.word[0]), htole64(insn.word[1]) };
 
 	memcpy(s->memory + STREAM + s->insns++ * sizeof(words), words, sizeof(words));
 }
 
-static void put_load(struct setup *s, uint64_t type, uint64_t dram, uint64_t n)
+/* Appends a LOAD or STORE of @n elements from the start of memory @type. */
+static void put_move(struct setup *s, enum vta_isa_opcode opcode, enum vta_isa_memory type,
+		     uint32_t dram, uint32_t n)
 {
-	put_insn(s, OPCODE_LOAD | type << 7 | dram << 26, 1 | n << 16 | n << 32);
+	put_insn(s, vta_isa_pack_move(opcode, &(struct vta_isa_move) {
+		.memory_type = type, .dram_base = dram, .y_size = 1, .x_size = n, .x_stride = n,
+	}));
 }
 
 /* Returns the ns of the stream so far, which ends here, and starts a new one. */
@@ -107,7 +110,7 @@ static double run(struct setup *s)
 	struct core_fault fault;
 	double start, ns;
 
-	put_insn(s, OPCODE_FINISH, 0);
+	put_insn(s, vta_isa_pack_finish(0));
 	start = now_ns();
 	must(core_run(s->core, &memory_ops, s->memory, STREAM, s->insns, 0, &stats, &fault) ==
 	     CORE_DONE ? 0 : -1, "running a stream");
@@ -118,16 +121,20 @@ static double run(struct setup *s)
 
 static void put_gemm(struct setup *s, const struct shape *shape)
 {
-	/* Widths of the default's fields: 13 bits of micro-ops, 11, 11 and 10 of depths. */
-	put_insn(s, OPCODE_GEMM | (uint64_t)shape->uops << 21 | (uint64_t)shape->iter[0] << 35 |
-		 (uint64_t)shape->iter[1] << 49,
-		 shape->dst[0] | shape->dst[1] << 11 | (uint64_t)shape->src[0] << 22 |
-		 (uint64_t)shape->src[1] << 33);
+	put_insn(s, vta_isa_pack_loop(&s->log, 0, &(struct vta_isa_loop) {
+		.uop_end = shape->uops,
+		.iter_out = shape->iter[0], .iter_in = shape->iter[1],
+		.dst_factor_out = shape->dst[0], .dst_factor_in = shape->dst[1],
+		.src_factor_out = shape->src[0], .src_factor_in = shape->src[1],
+	}));
 }
 
 static void set_up(struct setup *s)
 {
+	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(&core_config_default);
+
 	s->core = must_ptr(core_new(&core_config_default, CORE_ORDER_INORDER, 0), "a core");
+	s->log = vta_isa_shape(&config);
 	s->memory = must_ptr(calloc(1, MEMORY), "memory");
 	s->plain = (struct scalar_gemm) {
 		.batch = 1,
@@ -148,18 +155,20 @@ static void set_up(struct setup *s)
 static void load(struct setup *s, const struct shape *shape)
 {
 	for (uint32_t u = 0; u < shape->uops; u++) {
-		uint32_t dst = u * shape->dst_step, src = u * shape->src_step;
-		uint32_t wgt = u * shape->wgt_step, word = htole32(dst | src << 11 | wgt << 22);
+		const struct vta_isa_uop uop = {
+			u * shape->dst_step, u * shape->src_step, u * shape->wgt_step,
+		};
+		const uint32_t word = htole32(vta_isa_pack_uop(&s->log, &uop));
 
 		memcpy(s->memory + UOPS + u * sizeof(word), &word, sizeof(word));
-		s->uops[u][0] = (uint16_t)dst;
-		s->uops[u][1] = (uint16_t)src;
-		s->uops[u][2] = (uint16_t)wgt;
+		s->uops[u][0] = (uint16_t)uop.dst;
+		s->uops[u][1] = (uint16_t)uop.src;
+		s->uops[u][2] = (uint16_t)uop.wgt;
 	}
 	core_clear(s->core);
-	put_load(s, TYPE_UOP, UOPS / 4, shape->uops);
-	put_load(s, TYPE_INP, INP / BLOCK, INP_DEPTH);
-	put_load(s, TYPE_WGT, WGT / (BLOCK * BLOCK), WGT_DEPTH);
+	put_move(s, VTA_ISA_LOAD, VTA_ISA_UOP, UOPS / 4, shape->uops);
+	put_move(s, VTA_ISA_LOAD, VTA_ISA_INP, INP / BLOCK, INP_DEPTH);
+	put_move(s, VTA_ISA_LOAD, VTA_ISA_WGT, WGT / (BLOCK * BLOCK), WGT_DEPTH);
 	run(s);
 	memset(s->plain.acc, 0, ACC_DEPTH * BLOCK * sizeof(int32_t));
 	s->plain.uop_end = shape->uops;
@@ -179,8 +188,7 @@ static double run_plain(struct setup *s)
 /* Compares the low bytes of all accumulators, which STORE writes. */
 static void compare(struct setup *s)
 {
-	put_insn(s, OPCODE_STORE | 4ull << 7 | (uint64_t)(OUT / BLOCK) << 26,
-		 1 | (uint64_t)ACC_DEPTH << 16 | (uint64_t)ACC_DEPTH << 32);
+	put_move(s, VTA_ISA_STORE, VTA_ISA_OUT, OUT / BLOCK, ACC_DEPTH);
 	run(s);
 	for (uint32_t i = 0; i < ACC_DEPTH * BLOCK; i++)
 		must(s->memory[OUT + i] == (uint8_t)s->plain.acc[i] ? 0 : -1,

@@ -126,7 +126,7 @@ static void floor_launches(struct setup *s, enum way w, unsigned int launches, b
 			 (ways[w].job ? VTA_FLOOR_JOB : 0),
 	};
 
-	memcpy(run.insns, s->job.words, sizeof(run.insns));
+	memcpy(run.insns, s->job.insns, sizeof(run.insns));
 	if (ioctl(s->floor_fd, VTA_FLOOR_IOCTL_RUN, &run))
 		must(-errno, "launching by the bare module");
 	for (unsigned int i = 0; timed && i < launches; i++)

@@ -4,21 +4,20 @@
 
 #include "job.h"
 
-#define OPCODE_GEMM	2u
-#define OPCODE_FINISH	3u
 /* Micro-ops of a GEMM's innermost loop, and the most rounds of the others. */
 #define UOPS		32u
 #define ITER_MAX	16383u
 #define CALIBRATE	200000u
 #define REPEATS		9u
 
-/* docs/isa.md: fields follow each other from bit 7, their widths by depth. */
-static uint64_t gemm_word(const struct vtadev_info *info, uint64_t outer, uint64_t inner)
+static struct vta_isa_insn gemm(const struct vtadev_info *info, uint64_t outer, uint64_t inner)
 {
-	unsigned int end = 7 + 1 + info->log_uop_depth;
-	unsigned int iter = end + info->log_uop_depth + 1;
+	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(info);
+	const struct vta_isa_shape shape = vta_isa_shape(&config);
 
-	return OPCODE_GEMM | (uint64_t)UOPS << end | outer << iter | inner << (iter + 14);
+	return vta_isa_pack_loop(&shape, 0, &(struct vta_isa_loop) {
+		.uop_end = UOPS, .iter_out = (uint32_t)outer, .iter_in = (uint32_t)inner,
+	});
 }
 
 void job_make(struct vtadev *dev, uint64_t uops, struct job *job)
@@ -29,12 +28,10 @@ void job_make(struct vtadev *dev, uint64_t uops, struct job *job)
 
 	if (outer > ITER_MAX)
 		must(-EINVAL, "a job of that many micro-ops");
-	job->words[0] = gemm_word(vtadev_info(dev), outer, inner);
-	job->words[1] = 0;
-	job->words[2] = OPCODE_FINISH;
-	job->words[3] = 0;
+	job->insns[0] = gemm(vtadev_info(dev), outer, inner);
+	job->insns[1] = vta_isa_pack_finish(0);
 	for (unsigned int i = 0; i < 2 * JOB_INSNS; i++)
-		words[i] = htole64(job->words[i]);
+		words[i] = htole64(job->insns[i / 2].word[i % 2]);
 	must(vtadev_buf_alloc(dev, sizeof(words), VTADEV_HOST, &job->stream), "a stream");
 	must(vtadev_buf_write(job->stream, 0, words, sizeof(words)), "writing a stream");
 	job->uops = outer * inner * UOPS;

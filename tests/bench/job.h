@@ -9,12 +9,13 @@
 #define TESTS_BENCH_JOB_H
 
 #include "bench.h"
+#include "vta_isa.h"
 
 #define JOB_INSNS	2
 
 struct job {
 	struct vtadev_buf *stream;
-	uint64_t words[2 * JOB_INSNS];	/* of the stream, by this machine's byte order */
+	struct vta_isa_insn insns[JOB_INSNS];	/* of the stream, by this machine's byte order */
 	uint64_t uops;		/* rounded up from those asked for */
 	struct vta_desc desc;
 };

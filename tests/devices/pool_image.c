@@ -5,36 +5,43 @@
 #include <string.h>
 
 #include "pool_image.h"
+#include "vta_isa.h"
 
 /* Offsets in the model, the arena, and the host's memory. */
-enum { INSNS_MAX = 4, WEIGHTS_AT = 64, WEIGHTS_BYTES = 64 };
+enum { WEIGHTS_AT = 64, WEIGHTS_BYTES = 64 };
 enum { Y_AT = 0, W_AT = 16, ARENA_BYTES = 32 };
 enum { IN = 0, BACK = 64, OUT = 128, WEIGHTS = 192, HOST_BYTES = 256 };
-
-enum { LOAD, STORE, GEMM };
-enum { ACC = 3, RESULT = 4 };
-
-#define POP_PREV	(1ull << 3)
-#define PUSH_NEXT	(1ull << 6)
-#define ONE_ROW		(1ull | 1ull << 16)
 
 uint8_t pool_weight(unsigned int i)
 {
 	return (uint8_t)(7 * i + 1);
 }
 
-static uint32_t put_insn(uint8_t *model, uint32_t at, uint64_t low, uint64_t high)
+static uint32_t put_insn(uint8_t *model, uint32_t at, struct vta_isa_insn insn)
 {
-	const uint64_t insn[2] = { htole64(low), htole64(high) };
+	const uint64_t words[2] = { htole64(insn.word[0]), htole64(insn.word[1]) };
 
-	memcpy(model + at, insn, sizeof(insn));
-	return at + sizeof(insn);
+	memcpy(model + at, words, sizeof(words));
+	return at + sizeof(words);
 }
 
-/* One element of memory @kind, at its start on the chip. */
-static uint64_t move(unsigned int op, unsigned int kind, uint32_t addr, uint32_t element)
+/* One element of memory @type, at its start on the chip. @head: opcode | flags. */
+static struct vta_isa_insn move(unsigned int head, enum vta_isa_memory type, uint32_t addr,
+				uint32_t element)
 {
-	return op | (uint64_t)kind << 7 | (uint64_t)(addr / element) << 26;
+	return vta_isa_pack_move(head, &(struct vta_isa_move){
+		.memory_type = type, .dram_base = addr / element, .y_size = 1, .x_size = 1,
+	});
+}
+
+static struct vta_isa_insn gemm(const struct pool_program *p)
+{
+	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(p->core);
+	const struct vta_isa_shape shape = vta_isa_shape(&config);
+
+	return vta_isa_pack_loop(&shape, 0, &(struct vta_isa_loop){
+		.uop_end = 1, .iter_out = p->outer, .iter_in = p->inner,
+	});
 }
 
 static struct vtaimage_stream fill_model(const struct pool_program *p, uint8_t *model)
@@ -44,13 +51,13 @@ static struct vtaimage_stream fill_model(const struct pool_program *p, uint8_t *
 	for (unsigned int i = 0; i < POOL_BYTES; i++)
 		model[WEIGHTS_AT + 4 * i] = pool_weight(i);
 	if (p->outer)
-		at = put_insn(model, at, GEMM | 1ull << 21 | (uint64_t)p->outer << 35 |
-			      (uint64_t)p->inner << 49, 0);
-	at = put_insn(model, at, move(LOAD, ACC, VTAIMAGE_MODEL + WEIGHTS_AT, p->core->acc_bytes) |
-		      (p->deadlock ? 0 : PUSH_NEXT), ONE_ROW);
-	at = put_insn(model, at, move(STORE, RESULT, VTAIMAGE_ARENA + W_AT, p->core->inp_bytes) |
-		      POP_PREV, ONE_ROW);
-	return (struct vtaimage_stream){ 0, at / 16, p->cycles };
+		at = put_insn(model, at, gemm(p));
+	at = put_insn(model, at, move(VTA_ISA_LOAD | (p->deadlock ? 0 : VTA_ISA_PUSH_NEXT),
+				      VTA_ISA_ACC, VTAIMAGE_MODEL + WEIGHTS_AT,
+				      p->core->acc_bytes));
+	at = put_insn(model, at, move(VTA_ISA_STORE | VTA_ISA_POP_PREV, VTA_ISA_OUT,
+				      VTAIMAGE_ARENA + W_AT, p->core->inp_bytes));
+	return (struct vtaimage_stream){ 0, at / VTA_ISA_INSN_BYTES, p->cycles };
 }
 
 static struct vtaimage_tensor tensor(const char *name, enum vtaimage_role role, uint32_t type,

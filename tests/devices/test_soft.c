@@ -4,6 +4,7 @@
  *
  * test_same.c compares its results with the emulated card's.
  */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,6 +23,7 @@
 
 #include "../frame.h"
 #include "rig.h"
+#include "vta_isa.h"
 
 #define INSN_WORDS	4
 #define FINISH		3u
@@ -450,13 +452,16 @@ static uint64_t begin(struct vtadev_queue *to, struct vta_desc desc)
 	return seq;
 }
 
-/* Hours of additions, for the default configuration. */
+/* Hours of additions. */
 static struct vtadev_buf *endless(void)
 {
-	const uint64_t add[2] = {
-		4 | 1ull << 21 | 16383ull << 35 | 16383ull << 49,
-		2ull << 44 | 1ull << 47 | 1ull << 48,
-	};
+	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(vtadev_info(dev));
+	const struct vta_isa_shape shape = vta_isa_shape(&config);
+	const struct vta_isa_insn insn = vta_isa_pack_loop(&shape, 0, &(struct vta_isa_loop) {
+		.alu = 1, .uop_end = 1, .iter_out = 16383, .iter_in = 16383,
+		.alu_opcode = VTA_ISA_ADD, .use_imm = 1, .imm = 1,
+	});
+	const uint64_t add[2] = { htole64(insn.word[0]), htole64(insn.word[1]) };
 	struct vtadev_buf *code = buffer(64 * PAGE, VTADEV_HOST);
 	void *map;
 
