@@ -23,7 +23,7 @@
 #define MAX_LOG_LINES	32
 /* A client negotiates within this time. */
 #define HELLO_MS	10000
-/* What cannot be accepted now is tried again after this time. */
+/* Time until the server tries again to accept a client. */
 #define REST_MS		100
 
 /* The fixed entries of the poll array. */

@@ -43,7 +43,7 @@ struct vfu_dma {
 
 /* ---- Memory that is not there ---- */
 
-/* What this thread accesses between vfu_dma_begin() and vfu_dma_end(). */
+/* The map that this thread accesses between vfu_dma_begin() and vfu_dma_end(). */
 static _Thread_local struct vfu_dma *accessed;
 static _Thread_local unsigned int lost_before;
 
