@@ -399,16 +399,15 @@ int compile_main(int argc, char **argv)
 	struct vtac_graph *g = NULL;
 	int ret;
 
-	if (c) {
-		c->calibrate = cmd_images_new();
-		c->measure = cmd_images_new();
-	}
-	if (!c || !c->calibrate || !c->measure)
+	if (!c)
 		return cmd_fail(CMD_ERROR, NULL, "out of memory");
+	c->calibrate = cmd_images_new();
+	c->measure = cmd_images_new();
 	c->preprocess = (struct vtaimage_preprocess){
 		.filter = VTAIMAGE_FILTER_LINEAR, .background = 0xffffff, .scale = { 1, 1, 1 },
 	};
-	ret = parse(c, argc, argv);
+	ret = c->calibrate && c->measure ? parse(c, argc, argv) :
+		cmd_fail(CMD_ERROR, NULL, "out of memory");
 	if (ret == CLI_GO) {
 		ret = prepare(c);
 		g = ret ? NULL : vtac_graph_new(c->memory);
