@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lower one node without storage: the cycles that it takes, or why it does not fit. */
-#include <stdlib.h>
-
 #include "lower_impl.h"
 
 bool vtac_is_channel_operand(const struct vtac_node *node, unsigned int i)
@@ -44,27 +42,24 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 {
 	struct vtac_program p = { .core = opt->core };
 	struct lowering l = { .g = g, .opt = opt, .p = &p, .identity = VTAIMAGE_MODEL };
-	struct lowered *constants;
+	struct lowered constants;
 	bool weights = node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
 		node->op == VTAC_GEMM;
 
 	*cycles = 0;
 	*why = NULL;
-	constants = calloc(node->id + 1u, sizeof(*constants));
-	if (!constants)
-		return vtac_fail(g, node, "Out of memory.");
-	constants[node->id] = (struct lowered) {
+	constants = (struct lowered) {
 		.wgt = VTAIMAGE_MODEL, .bias = weights ? VTAIMAGE_MODEL : 0,
 		.muls = weights ? VTAIMAGE_MODEL : 0,
 		.depthwise = is_depthwise(node) ? VTAIMAGE_MODEL : 0,
 	};
-	l.constants = constants;
+	l.constants = &constants;
+	l.first_id = node->id;
 	l.node = node;
 	vtaops_begin(&l.b, &p.core, NULL, 0, NULL, 0, 0);
 	set_offsets(node);
 	lower_node(&l, node);
 	clear_offsets(node);
-	free(constants);
 	*cycles = l.b.cycles;
 	if (l.b.error)
 		*why = vtac_text(g, "The core cannot do it: %s.", l.b.why);

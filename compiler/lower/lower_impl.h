@@ -20,7 +20,8 @@ struct lowering {
 	struct vtaops_insn *insns;
 	uint32_t *uops;
 	uint64_t uops_at, align;
-	struct lowered *constants;	/* by node id */
+	struct lowered *constants;	/* by node id, from @first_id on */
+	unsigned int first_id;
 	uint32_t identity;		/* device address, 0: not made yet */
 	struct lowered_const {
 		const void *data;

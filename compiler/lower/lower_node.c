@@ -8,7 +8,7 @@
 
 static struct lowered *constants_of(const struct lowering *l, const struct vtac_node *node)
 {
-	return &l->constants[node->id];
+	return &l->constants[node->id - l->first_id];
 }
 
 static bool has_weights(const struct vtac_node *node)

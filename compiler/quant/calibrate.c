@@ -145,6 +145,19 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, doub
 	return err;
 }
 
+/* No later candidate is like one that is not the best: its graph goes. */
+static void drop_others(struct search *t)
+{
+	struct vtac_graph **graphs = &t->graphs[0][0][0];
+	struct vtac_graph **best = &t->graphs[t->best.split][t->best.merge][t->best.equalise];
+
+	for (unsigned int i = 0; i < CANDIDATES; i++)
+		if (&graphs[i] != best) {
+			vtac_graph_free(graphs[i]);
+			graphs[i] = NULL;
+		}
+}
+
 static int take_if_better(struct search *t, struct vtac_quant_options how, double better)
 {
 	double noise;
@@ -156,6 +169,7 @@ static int take_if_better(struct search *t, struct vtac_quant_options how, doubl
 		t->best = how;
 		t->least = noise;
 	}
+	drop_others(t);
 	return 0;
 }
 

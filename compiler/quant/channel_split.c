@@ -45,41 +45,35 @@ static struct vtac_tensor *read_tensor(const struct vtac_graph *g, struct vtac_t
 	return t;
 }
 
-/* Scale the first half of a constant's rows by @low, and write it less @less times @high behind. */
-static int scale_rows(struct vtac_graph *g, struct vtac_node *node, unsigned int i, float low,
-		      float high, float less)
+/* Values of a constant that has just been widened, and is this graph's alone. */
+static float *own_values(const struct vtac_tensor *t)
 {
-	const struct vtac_tensor *t = node->in[i];
-	int64_t n = vtac_elements(t) / 2;
-	const float *from = t->data;
-	float *to = vtac_alloc(g, (uint64_t)n * 2, sizeof(*to));
+	return (float *)(uintptr_t)t->data;
+}
 
-	if (!to)
-		return -1;
+/* Scale the first half of a constant's rows by @low, and write it less @less times @high behind. */
+static void scale_rows(const struct vtac_tensor *t, float low, float high, float less)
+{
+	int64_t n = vtac_elements(t) / 2;
+	float *v = own_values(t);
+
 	for (int64_t k = 0; k < n; k++) {
-		to[k] = from[k] * low;
-		to[n + k] = (from[k] - less) * high;
+		v[n + k] = (v[k] - less) * high;
+		v[k] *= low;
 	}
-	return vtac_node_set_floats(g, node, i, to);
 }
 
 /* Scale the weights of the low part's inputs, and write those of the high part behind. */
-static int scale_inputs(struct vtac_graph *g, struct vtac_node *node, int64_t channels, float low,
-			float high)
+static void scale_inputs(const struct vtac_tensor *w, int64_t channels, float low, float high)
 {
-	const struct vtac_tensor *w = node->in[1];
-	int64_t area = w->dims[2] * w->dims[3], half = channels * area;
-	const float *from = w->data;
-	float *to = vtac_alloc(g, (uint64_t)vtac_elements(w), sizeof(*to));
+	int64_t half = channels * w->dims[2] * w->dims[3];
+	float *v = own_values(w);
 
-	if (!to)
-		return -1;
-	for (int64_t o = 0; o < w->dims[0]; o++)
+	for (int64_t o = 0; o < w->dims[0]; o++, v += 2 * half)
 		for (int64_t k = 0; k < half; k++) {
-			to[o * 2 * half + k] = from[o * 2 * half + k] * low;
-			to[o * 2 * half + half + k] = from[o * 2 * half + k] * high;
+			v[half + k] = v[k] * high;
+			v[k] *= low;
 		}
-	return vtac_node_set_floats(g, node, 1, to);
 }
 
 /* Add a bias of zeros if there is none. */
@@ -167,16 +161,16 @@ static int split_layer(struct vtac_graph *g, struct vtac_node *node, struct vtac
 	if (add_bias(g, node) || vtac_widen_outputs(g, t, channels))
 		return -1;
 	/* low is shown as low * parts, high as high * parts / HIGH_PER_LOW: both from 0 to most. */
-	if (scale_rows(g, node, 1, parts, parts / HIGH_PER_LOW, 0) ||
-	    scale_rows(g, node, 2, parts, parts / HIGH_PER_LOW, most / parts))
-		return -1;
+	scale_rows(node->in[1], parts, parts / HIGH_PER_LOW, 0);
+	scale_rows(node->in[2], parts, parts / HIGH_PER_LOW, most / parts);
 	node->act.hi = most;
 	for (; t != last; t = t->users[0]->out[0])
 		t->users[0]->out[0]->dims[1] += channels;
-	for (unsigned int i = 0; i < last->n_users; i++)
-		if (vtac_widen_inputs(g, last->users[i], channels, channels) ||
-		    scale_inputs(g, last->users[i], channels, 1 / parts, HIGH_PER_LOW / parts))
+	for (unsigned int i = 0; i < last->n_users; i++) {
+		if (vtac_widen_inputs(g, last->users[i], channels, channels))
 			return -1;
+		scale_inputs(last->users[i]->in[1], channels, 1 / parts, HIGH_PER_LOW / parts);
+	}
 	return 0;
 }
 

@@ -3,7 +3,9 @@
  * Tests of calibrate, quantise, input_affine, channel_split, merge_conv_add and gptq on small
  * networks.
  */
+#include <malloc.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -850,6 +852,58 @@ TEST(passes_take_no_memory_that_is_needed)
 	net_output(&net, x);
 	if (vtac_run_passes(net.g, &opt, NULL))
 		fail_msg("%s", net.g->error.text);
+	net_end(&net);
+}
+
+/* ---- memory ---- */
+
+/* Bytes that the process has allocated, at most while images are read. */
+static size_t most_bytes;
+
+static int counted_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	if (info.uordblks + info.hblkhd > most_bytes)
+		most_bytes = info.uordblks + info.hblkhd;
+	return random_image(priv, i, t, values);
+}
+
+/* All candidates are tried, and the network is in memory four times at most. */
+TEST(candidates_that_lost_take_no_memory)
+{
+	const struct vtac_images images = { .count = 4, .read = counted_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images };
+	struct mallinfo2 before = mallinfo2();
+	size_t tensors = 0;
+	struct vtac_tensor *x;
+	cpu_set_t all, one;
+	struct net net;
+
+	/* Each thread of a convolution has memory to work in. */
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+
+	net_core(&opt);
+	net_begin(&net, 46);
+	x = net_input(&net, 16, 6, 6);
+	for (int i = 0; i < 6; i++) {
+		x = net_conv(&net, x, vtac_text(net.g, "conv%d", i), i ? 256 : 16, 256, 3);
+		tensors += (size_t)vtac_bytes(x->producer->in[1]);
+		x = net_relu(&net, x, vtac_text(net.g, "relu%d", i));
+	}
+	net_output(&net, x);
+	most_bytes = 0;
+	if (vtac_run_passes(net.g, &opt, "stats"))
+		fail_msg("%s", net.g->error.text);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	for (unsigned int i = 0; i < net.g->n_nodes; i++)
+		tensors += (size_t)vtac_bytes(net.g->nodes[i]->out[0]);
+	print_message("# %zu bytes of tensors, %zu bytes at most\n", tensors,
+		      most_bytes - before.uordblks - before.hblkhd);
+	assert_true(most_bytes <= before.uordblks + before.hblkhd + 4 * tensors);
 	net_end(&net);
 }
 
