@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* vtac compile: a model to a program. */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -353,6 +354,7 @@ static int check_files(const struct compile *c)
 	struct stat st;
 	int err;
 
+	assert(c->model);	/* by parse() */
 	if (access(c->model, R_OK))
 		return cmd_fail(CMD_ERROR, c->model, strerror(errno));
 	if (c->labels && access(c->labels, R_OK))
