@@ -99,15 +99,15 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " axis %d", a->axis.axis);
 		break;
 	case VTAC_REDUCE:
-		fprintf(f, " op %u axes 0x%x keep %d", a->reduce.op, a->reduce.axes,
+		fprintf(f, " op %d axes 0x%x keep %d", (int)a->reduce.op, a->reduce.axes,
 			a->reduce.keep);
 		break;
 	case VTAC_UNARY:
-		fprintf(f, " kind %u alpha %.9g beta %.9g", a->unary.kind, (double)a->unary.alpha,
-			(double)a->unary.beta);
+		fprintf(f, " kind %d alpha %.9g beta %.9g", (int)a->unary.kind,
+			(double)a->unary.alpha, (double)a->unary.beta);
 		break;
 	case VTAC_BINARY:
-		fprintf(f, " op %u", a->binary.op);
+		fprintf(f, " op %d", (int)a->binary.op);
 		break;
 	case VTAC_NORM:
 		fprintf(f, " axis %d groups %" PRId64 " epsilon %.9g rms %d by_channel %d",
@@ -126,12 +126,12 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 			a->cum_sum.exclusive, a->cum_sum.reverse);
 		break;
 	case VTAC_RECURRENT:
-		fprintf(f, " kind %u reverse %d linear %d cell %d", a->recurrent.kind,
+		fprintf(f, " kind %d reverse %d linear %d cell %d", (int)a->recurrent.kind,
 			a->recurrent.reverse, a->recurrent.linear, a->recurrent.cell);
 		break;
 	case VTAC_SCATTER_ELEMENTS:
 	case VTAC_SCATTER_ND:
-		fprintf(f, " axis %d op %u", a->scatter.axis, a->scatter.op);
+		fprintf(f, " axis %d op %d", a->scatter.axis, (int)a->scatter.op);
 		break;
 	case VTAC_GATHER_ND:
 		fprintf(f, " batch %d", a->gather_nd.batch);
