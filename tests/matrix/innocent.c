@@ -13,8 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "innocent.h"
-#include "card.h"
+#include "matrix.h"
 #include "vta_insn.h"
 #include "vta_selftest.h"
 

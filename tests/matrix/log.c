@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "matrix.h"
 
 #define LEVEL_WARNING	4
 
