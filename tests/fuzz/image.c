@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulated.h"
 #include "fuzz.h"
 #include "image.h"
-#include "mixed.h"
+#include "machine.h"
+#include "net.h"
 #include "steps.h"
 
 #define MEM_SIZE	(1u << 20)

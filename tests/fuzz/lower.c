@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulated.h"
 #include "fuzz.h"
 #include "image.h"
+#include "machine.h"
 
 #define MEM_SIZE	(4u << 20)
 #define TENSOR_MAX	(1u << 15)

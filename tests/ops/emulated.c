@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulated.h"
+#include "machine.h"
 
 #define BASE	0x100000u
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "machine.h"
-#include "mixed.h"
+#include "net.h"
 
 enum { PIXELS = NET_H * NET_H, OUT_H = NET_H - 1, OUT = NET_UNITS * OUT_H * OUT_H };
 

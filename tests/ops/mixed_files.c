@@ -12,8 +12,8 @@
 
 #include <jpeglib.h>
 
-#include "emulated.h"
-#include "mixed.h"
+#include "machine.h"
+#include "net.h"
 #include "picture.h"
 #include "steps.h"
 

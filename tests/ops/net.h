@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A small network, as a program image. */
+/* A small network, as a program image: all on the card, or in part on the CPU. */
 #ifndef TESTS_OPS_NET_H
 #define TESTS_OPS_NET_H
 
@@ -24,5 +24,16 @@ struct net {
 /* For @core, with weights by @seed; tensors "in", "conv/mid.1" (internal), "out". */
 void net_compile(struct net *net, const struct vtaops_core *core, uint64_t seed);
 void net_free(struct net *net);
+
+#define MIXED_PATTERN	0x7f0180feu
+
+/*
+ * "image", a grey picture of float [1][1][NET_H][NET_H], becomes int8 and all channels of
+ * the network; that runs twice, the second time with the sign changed by a table
+ * and the last element of the input filled with MIXED_PATTERN;
+ * the outputs' sum becomes float, is averaged for each channel and becomes "scores", float
+ * [1][NET_UNITS]. @net is of net_compile(); the image is to be freed.
+ */
+uint8_t *mixed_compile(const struct net *net, size_t *size);
 
 #endif /* TESTS_OPS_NET_H */

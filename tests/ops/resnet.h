@@ -7,7 +7,7 @@
 #ifndef TESTS_OPS_RESNET_H
 #define TESTS_OPS_RESNET_H
 
-#include "emulated.h"
+#include "machine.h"
 
 struct resnet_layer {
 	const char *name;

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "cases.h"
-#include "emulated.h"
+#include "machine.h"
 
 #define EACH	60u	/* cases of a kind on a core */
 #define ANY	300u	/* random cores */

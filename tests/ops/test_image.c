@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../frame.h"
-#include "emulated.h"
 #include "image.h"
+#include "machine.h"
 #include "net.h"
 
 #define MEM_SIZE	(4u << 20)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../frame.h"
-#include "emulated.h"
 #include "image.h"
-#include "mixed.h"
+#include "machine.h"
+#include "net.h"
 #include "steps.h"
 
 #define MEM_SIZE	(4u << 20)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../frame.h"
-#include "emulated.h"
+#include "machine.h"
 
 #define MEM_SIZE	(4u << 20)
 
