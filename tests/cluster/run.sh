@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Cards as Slurm's resources, and one job of MPI on several of them: Debian's slurmctld, two
-# slurmd and Open MPI in a VM with five emulated cards. Prints TAP.
+# slurmd and Open MPI in a VM with five emulated cards. guest.sh prints the results, as TAP.
 #
 #   tests/cluster/run.sh VTA.KO [PLUGIN...]
 #

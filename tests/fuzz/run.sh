@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Fuzz the driver's calls in a VM. Prints TAP; what is found is in OUT/corpus, what
-# was being executed when something went wrong in OUT/crashes, the kernel's log in
-# OUT/kernel.log.
+# Fuzz the driver's calls in a VM. The program fuzz prints the results, as TAP; what is found
+# is in OUT/corpus, what was being executed when something went wrong in OUT/crashes, the
+# kernel's log in OUT/kernel.log.
 #
 #   tests/fuzz/run.sh [-t SECONDS] VTA.KO OUT calls|card [ARGUMENTS OF FUZZ]
 #

@@ -3,7 +3,7 @@
 #
 # The module on kernels of several Debian suites: built with the suite's compiler
 # without a warning, booted, loaded, tested, unloaded; then its life under the
-# suite's DKMS. Ends with a table and one line; the status is 1 if anything failed.
+# suite's DKMS. Prints TAP, one result for each step, and a table of all of them at the end.
 #
 #   tests/kernels/run.sh [SUITE...]
 #
@@ -22,18 +22,37 @@ cd "$top"
 mkdir -p "$out"
 : >"$out/table"
 
-failed=0
-rows=0
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
 
-report() {
-	printf 'check-kernels: %s\n' "$*"
+# shellcheck disable=SC2317 # tap.sh calls it
+show() {
+	[ -s "$tap_log" ] || return 0
+	echo "the end of ${tap_log#"$top/"}:"
+	tail -n 40 "$tap_log"
 }
 
-# failure LOG WHAT...
-failure() {
-	failed=$((failed + 1))
-	report "FAILED: ${*:2} (all of it in ${1#"$top/"})"
-	tail -n 40 "$1" | sed 's/^/    /'
+report() {
+	printf '# %s\n' "$*"
+}
+
+# step LOG NAME COMMAND...: one result by the command, whose output is LOG; sets outcome
+step() {
+	tap_log=$1
+	check "${@:2}"
+	outcome=ok
+	[ "$tap_status" -eq 0 ] || outcome=FAILED
+}
+
+# add_up NAME COMMAND: runs a program that prints TAP, with its output in NAME.log; sets sum to
+# its counts, passed/failed/skipped. Returns the program's status.
+add_up() {
+	local passed bad skipped status=0
+	tests/run -o "$out" "$1=$2" >"$out/sum-$1" || status=1
+	sed 's/^/# /' "$out/sum-$1"
+	read -r passed _ bad _ skipped _ < <(tail -n 1 "$out/sum-$1")
+	sum=$passed/$bad/$skipped
+	return "$status"
 }
 
 # The compiler's name in the module that it made.
@@ -42,49 +61,41 @@ compiler() {
 		sed 's/^GCC: (.*) \([0-9.]*\).*/gcc \1/'
 }
 
-# build SUITE RELEASE: sets built. Whatever is said but for the lack of a vmlinux is
-# taken for a warning.
-build() {
-	local log=$out/build-$2.log said
-	report "$2: building, W=1"
-	built=FAILED
+# make_module SUITE RELEASE: each line of output but for the lack of a vmlinux is taken for a
+# warning, and fails.
+# shellcheck disable=SC2317 # step calls it
+make_module() {
 	rm -rf "build/module/$2"
-	if ! make -s vm-module VM_KERNEL="$1:$2" >"$log" 2>&1; then
-		failure "$log" "$2: build"
-		return
-	fi
-	said=$(grep -vE '^(vm: |build/module/|Skipping BTF generation)' "$log" || true)
-	if [ -n "$said" ]; then
-		failure "$log" "$2: the build is not silent"
-		return
-	fi
-	built=ok
+	make -s vm-module VM_KERNEL="$1:$2" 2>&1 || return
+	! grep -qvE '^(vm: |build/module/|Skipping BTF generation)' "$tap_log"
+}
+
+# build SUITE RELEASE: sets built
+build() {
+	report "$2: building, W=1"
+	step "$out/build-$2.log" "$2: the module builds without a warning" make_module "$@"
+	built=$outcome
 }
 
 # try KERNEL RELEASE NAME BOOT...: sets loaded, tests and unloaded. $cross and $only
 # are run.sh's CROSS and TESTS.
 cross='' only=''
 try() {
-	local log=$out/selftests-$3.log line passed bad skipped
+	local log=$out/selftests-$3.log status=0
 	report "$3: booting, loading, testing, unloading"
-	VM_KERNEL=$1 CROSS=$cross TESTS=$only tests/run -o "$out" \
-		"selftests-$3=tests/selftests/run.sh build/module/$2/vta.ko ${*:4}" \
-		>"$out/sum-$3" || true
-	cat "$out/sum-$3"
+	VM_KERNEL=$1 CROSS=$cross TESTS=$only add_up "selftests-$3" \
+		"tests/selftests/run.sh build/module/$2/vta.ko ${*:4}" || status=1
+	tests=$sum
 	loaded=FAILED unloaded=FAILED
 	! grep -q '^# vta is loaded' "$log" || loaded=ok
 	! grep -q '^# vta is unloaded' "$log" || unloaded=ok
-	line=$(tail -n 1 "$out/sum-$3")
-	read -r passed _ bad _ skipped _ <<<"$line"
-	tests="$passed/$bad/$skipped"
-	if [ "$bad" -ne 0 ] || [ "$loaded$unloaded" != okok ]; then
-		failure "$log" "$3: selftests"
-	fi
+	[ "$loaded$unloaded" = okok ] || status=1
+	tap_log=$log
+	result "$3: the module is loaded, tested and unloaded" "$status"
 }
 
 row() {
 	printf '%-32s %-11s %-7s %-7s %-22s %-7s %s\n' "$@" >>"$out/table"
-	rows=$((rows + 1))
 }
 
 # series RELEASE: 7.2 of 7.2.12+deb13-amd64
@@ -93,12 +104,12 @@ series() {
 }
 
 suite() {
-	local releases release newest built loaded tests unloaded dkms log=$out/dkms-$1.log
+	local releases release newest built loaded tests unloaded dkms
 	mapfile -t releases < <("$vm" releases "$1")
 	newest=${releases[-1]}
 	report "$1: dkms"
-	dkms=ok
-	"$here/dkms.sh" "$1" >"$log" 2>&1 || { dkms=FAILED; failure "$log" "$1: dkms"; }
+	step "$out/dkms-$1.log" "$1: DKMS" "$here/dkms.sh" "$1"
+	dkms=$outcome
 	for release in "${releases[@]}"; do
 		loaded=- tests=- unloaded=-
 		build "$1" "$release"
@@ -122,16 +133,15 @@ programs_of() {
 
 # programs SUITE: the library, the tools and their tests, built and run, once.
 programs() {
-	local log=$out/programs-$1.log result=ok count built=FAILED
+	local log=$out/programs-$1.log status=0 built=FAILED
 	case " $programs " in *" $1 "*) return ;; esac
 	programs+=" $1"
 	report "$1: library and tools"
-	tests/run -o "$out" "programs-$1=$here/userspace.sh $1" >"$out/sum-$1" || result=FAILED
-	cat "$out/sum-$1"
-	[ "$result" = ok ] || failure "$log" "$1: library and tools"
+	add_up "programs-$1" "$here/userspace.sh $1" || status=1
+	tap_log=$log
+	result "$1: library and tools" "$status"
 	! grep -q '^ok 1 ' "$log" || built=ok
-	count=$(tail -n 1 "$out/sum-$1" | sed 's/\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped/\1\/\2\/\3/')
-	row "programs, $1" "$(compiler "build/cross/$1/build/tools/vtactl")" "$built" - "$count" - -
+	row "programs, $1" "$(compiler "build/cross/$1/build/tools/vtactl")" "$built" - "$sum" - -
 }
 programs=
 
@@ -162,16 +172,16 @@ suite_i386() {
 }
 
 signing() {
-	local log=$out/signing.log result=ok
+	local status=0
 	report "signing"
-	tests/run -o "$out" "signing=$here/signing.sh build/module/$("$vm" krelease)/vta.ko" \
-		>"$out/sum-signing" || result=FAILED
-	cat "$out/sum-signing"
-	[ "$result" = ok ] || failure "$log" "signing"
+	add_up signing "$here/signing.sh build/module/$("$vm" krelease)/vta.ko" || status=1
+	tap_log=$out/signing.log
+	result "signing" "$status"
 }
 
 [ $# -gt 0 ] || mapfile -t suites < <("$vm" suites; "$vm" suites arm64; "$vm" suites i386; echo signing)
 [ $# -eq 0 ] || suites=("$@")
+echo "TAP version 13"
 row kernel compiler build load passed/failed/skipped unload dkms
 for name in "${suites[@]}"; do
 	case $name in
@@ -182,12 +192,6 @@ for name in "${suites[@]}"; do
 	esac
 done
 
-echo
-cat "$out/table"
-echo
-if [ "$failed" -eq 0 ]; then
-	echo "check-kernels: passed, $((rows - 1)) rows"
-else
-	echo "check-kernels: FAILED: $failed of the steps above"
-	exit 1
-fi
+sed 's/^/# /' "$out/table"
+echo "1..$n"
+exit "$failed"

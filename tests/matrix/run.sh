@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The fault matrix in a VM: prints KTAP, and leaves the table in OUT as matrix.txt and matrix.html.
+# The fault matrix in a VM. The program matrix prints the results, as KTAP; report.py leaves the
+# table in OUT as matrix.txt and matrix.html.
 #
 #   tests/matrix/run.sh VTA.KO OUT [ARGUMENTS OF MATRIX]
 #
@@ -9,7 +10,7 @@
 set -euo pipefail
 
 if [ $# -lt 2 ] || [ ! -f "$1" ]; then
-	sed -n '6p' "$0" | sed 's/^# *//' >&2
+	sed -n '7p' "$0" | sed 's/^# *//' >&2
 	exit 2
 fi
 here=$(dirname "$0")

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Install, upgrade and purge the packages in the root of a Debian suite: prints TAP.
+# Install, upgrade and purge the packages in the root of a Debian suite. life.sh prints the
+# results, as TAP.
 #
 #   tests/packages/run.sh DIR [SUITE]
 #
@@ -11,7 +12,7 @@ set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 [ $# -ge 1 ] || {
-	sed -n '6s/^# *//p' "$0" >&2
+	sed -n '7s/^# *//p' "$0" >&2
 	exit 2
 }
 # shellcheck source=/dev/null

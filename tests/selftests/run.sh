@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Run the kernel's tests on emulated cards in virtual machines. Prints the KTAP
-# of each boot; the status is 1 if any test failed or any kernel complained.
+# Run the kernel's tests on emulated cards in virtual machines. The tests of each boot print the
+# results, as KTAP; the status is 1 if any test failed or any kernel complained.
 #
 #   tests/selftests/run.sh VTA.KO [BOOT...]
 #

@@ -6,7 +6,7 @@
 #
 #   tests/tvm/run.sh VTA.KO BUILT [CONFIG...]
 #
-# make tvm-programs TVM=DIR builds them, in BUILT. Prints TAP for each.
+# make tvm-programs TVM=DIR builds the programs, in BUILT. They print the results, as TAP.
 set -eu
 cd "$(dirname "$0")/../.."
 module=$1
