@@ -67,7 +67,7 @@ struct vta_missing {
 	unsigned int end;
 };
 
-/* How often a caller tries again after vta_mmu_make_room(). */
+/* The number of times that a caller tries again after vta_mmu_make_room(). */
 #define VTA_ROOM_TRIES	16
 
 /**

@@ -80,7 +80,7 @@ PyObject *dlpack_wrap(PyObject *method)
 
 /* ---- Arrays for others ---- */
 
-/* What a consumer gets; it has a reference to the array. */
+/* The consumer's tensor; it has a reference to the array. */
 struct given {
 	DLManagedTensor managed;
 	int64_t shape[ARRAY_RANK_MAX], strides[ARRAY_RANK_MAX];

@@ -105,7 +105,7 @@ static bool is_raw(const struct vtaimage_tensor *t, const Py_buffer *view)
 	       view->len == bytes_of(t);
 }
 
-/* What an input of floats may miss. */
+/* Advice for a program that gives floats to an input of integers. */
 static const char *hint(const struct vtaimage_tensor *t, const Py_buffer *view)
 {
 	if (!view->format || tensor_kind(view->format) != 'f' || t->scale == 0.0f)

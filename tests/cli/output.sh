@@ -110,7 +110,7 @@ at_once() {
 	[ "$(ls -A)" = "both
 file" ]
 }
-# Who knows a program's temporary name cannot have it overwrite a file.
+# A program's temporary name, foreseen by another user, overwrites no file.
 no_part() {
 	fresh && ln -s file new.part && compile new && is_old && [ -L new.part ]
 }

@@ -102,7 +102,7 @@ def descriptors_run_out(folder):
 
 
 def closed_streams(folder):
-    """What is opened first does not take the place of standard error."""
+    """The first file that is opened does not take the place of standard error."""
     with Emulator(folder, preexec_fn=lambda: os.closerange(0, 3)) as emulator:
         for stream in range(3):
             place = os.readlink(f"/proc/{emulator.process.pid}/fd/{stream}")

@@ -362,7 +362,7 @@ TEST_F(FAKE, dma_huge_pages)
 	assert_int_equal(vfc_dma_map(c, HUGE + 4 * HUGE_PAGE, 4096, RW, fd,
 				     2 * HUGE_PAGE), -EINVAL);
 	assert_true(mappings("memfd:huge"));
-	/* Where the machine has no such pages, this is a fault. */
+	/* On a machine without such pages this is a fault. */
 	if (!vfu_dma_write64(dma(), HUGE + 4096, 0x1234)) {
 		assert_int_equal(vfc_dma_unmap(c, HUGE, 4096, 0), 0);
 		assert_int_equal(vfc_dma_map(c, HUGE, 4096, RW, fd, 0xc0000), 0);
