@@ -3,26 +3,23 @@
  * vta_cardmem.c - allocation of a card's own memory
  *
  * A request takes whole chunks of 2 MiB first, and the rest from partial chunks, so that small
- * buffers stay together. The lock is held for a bounded number of steps at a time, however large
- * or scattered the allocation is. The first step reserves the number of pages, so that the
- * following steps are sure to find them.
+ * buffers stay together. Each step has the lock for itself, and is in one chunk, so nobody waits
+ * longer for the lock, however large or scattered the allocation is. The first step reserves the
+ * number of pages, so that the following steps are sure to find them.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "vta_cardmem.h"
 #include "vta_mmu.h"
 
 #define VTA_CHUNK_PAGES	((unsigned long)(VTA_L1_SIZE >> PAGE_SHIFT))
-
-/* Extents that are allocated or freed in one critical section. */
-#define VTA_CARDMEM_BATCH	256
 
 /* Initial room for extents. */
 #define VTA_EXTENTS_MIN		4
@@ -50,7 +47,7 @@ struct vta_chunk {
  * @chunks: in the order of their addresses
  */
 struct vta_cardmem {
-	struct mutex lock; /* Protects: see above */
+	spinlock_t lock; /* Protects: see above */
 	unsigned long avail;
 	struct list_head whole;
 	struct list_head partial;
@@ -78,7 +75,7 @@ struct vta_cardmem *vta_cardmem_create(u64 size)
 
 	if (!cm)
 		return NULL;
-	mutex_init(&cm->lock);
+	spin_lock_init(&cm->lock);
 	INIT_LIST_HEAD(&cm->whole);
 	INIT_LIST_HEAD(&cm->partial);
 	cm->avail = pages;
@@ -98,19 +95,18 @@ struct vta_cardmem *vta_cardmem_create(u64 size)
 
 void vta_cardmem_destroy(struct vta_cardmem *cm)
 {
-	if (!cm)
-		return;
-	mutex_destroy(&cm->lock);
 	kvfree(cm);
 }
 
 /* Takes up to @want neighbouring pages, at least one. */
 static unsigned long vta_cardmem_take_pages(struct vta_cardmem *cm, unsigned long want, u64 *offset)
 {
-	bool from_whole = want >= VTA_CHUNK_PAGES || list_empty(&cm->partial);
 	struct vta_chunk *chunk;
 	unsigned long page, end;
+	bool from_whole;
 
+	spin_lock(&cm->lock);
+	from_whole = want >= VTA_CHUNK_PAGES || list_empty(&cm->partial);
 	if (from_whole && list_empty(&cm->whole))
 		from_whole = false;
 	chunk = list_first_entry(from_whole ? &cm->whole : &cm->partial, struct vta_chunk, node);
@@ -119,6 +115,7 @@ static unsigned long vta_cardmem_take_pages(struct vta_cardmem *cm, unsigned lon
 	bitmap_clear(chunk->free, page, end - page);
 	chunk->nr_free -= end - page;
 	vta_chunk_relist(cm, chunk);
+	spin_unlock(&cm->lock);
 	*offset = (u64)(chunk - cm->chunks) * VTA_L1_SIZE + ((u64)page << PAGE_SHIFT);
 	return end - page;
 }
@@ -131,10 +128,13 @@ static void vta_cardmem_give_pages(struct vta_cardmem *cm, u64 offset, unsigned 
 		unsigned long page = (offset & (VTA_L1_SIZE - 1)) >> PAGE_SHIFT;
 		unsigned long step = min(pages, VTA_CHUNK_PAGES - page);
 
+		spin_lock(&cm->lock);
 		bitmap_set(chunk->free, page, step);
 		chunk->nr_free += step;
 		vta_chunk_relist(cm, chunk);
 		cm->avail += step;
+		spin_unlock(&cm->lock);
+		cond_resched();
 		offset += (u64)step << PAGE_SHIFT;
 		pages -= step;
 	}
@@ -172,73 +172,50 @@ static int vta_extents_grow(struct vta_extents *extents)
 	return 0;
 }
 
-/* Allocates reserved pages, up to a batch of extents. Returns the number of pages left. */
-static unsigned long vta_cardmem_fill_extents(struct vta_cardmem *cm, struct vta_extents *extents,
-					      unsigned long first, unsigned long left)
-{
-	unsigned long step, steps = VTA_CARDMEM_BATCH;
-	u64 offset;
-
-	mutex_lock(&cm->lock);
-	for (; left && steps-- && extents->nr < extents->max; left -= step) {
-		step = vta_cardmem_take_pages(cm, left, &offset);
-		vta_extents_add(extents, offset, first, step);
-		first += step;
-	}
-	mutex_unlock(&cm->lock);
-	return left;
-}
-
 static int vta_cardmem_reserve(struct vta_cardmem *cm, unsigned long pages)
 {
 	int ret = -ENOSPC;
 
-	mutex_lock(&cm->lock);
+	spin_lock(&cm->lock);
 	if (pages <= cm->avail) {
 		cm->avail -= pages;
 		ret = 0;
 	}
-	mutex_unlock(&cm->lock);
+	spin_unlock(&cm->lock);
 	return ret;
 }
 
 int vta_cardmem_alloc(struct vta_cardmem *cm, u64 size, struct vta_extents *extents)
 {
-	unsigned long pages = size >> PAGE_SHIFT, left = pages;
+	unsigned long pages = size >> PAGE_SHIFT, done = 0, step;
 	int ret = vta_cardmem_reserve(cm, pages);
+	u64 offset;
 
 	if (ret)
 		return ret;
-	while (left && !ret) {
-		ret = vta_extents_grow(extents);
-		if (!ret)
-			left = vta_cardmem_fill_extents(cm, extents, pages - left, left);
-		if (!ret && fatal_signal_pending(current))
-			ret = -EINTR;
+	for (; done < pages; done += step) {
+		ret = fatal_signal_pending(current) ? -EINTR : vta_extents_grow(extents);
+		if (ret)
+			break;
+		step = vta_cardmem_take_pages(cm, pages - done, &offset);
+		vta_extents_add(extents, offset, done, step);
 		cond_resched();
 	}
 	if (!ret)
 		return 0;
-	mutex_lock(&cm->lock);
-	cm->avail += left;	/* reserved, and not found yet */
-	mutex_unlock(&cm->lock);
+	spin_lock(&cm->lock);
+	cm->avail += pages - done;	/* reserved, and not found yet */
+	spin_unlock(&cm->lock);
 	vta_cardmem_free(cm, extents);
 	return ret;
 }
 
 void vta_cardmem_free(struct vta_cardmem *cm, struct vta_extents *extents)
 {
-	unsigned long i = 0;
+	unsigned long i;
 
-	while (i < extents->nr) {
-		unsigned long end = min(i + VTA_CARDMEM_BATCH, extents->nr);
-
-		mutex_lock(&cm->lock);
-		for (; i < end; i++)
-			vta_cardmem_give_pages(cm, extents->v[i].offset, extents->v[i].pages);
-		mutex_unlock(&cm->lock);
-		cond_resched();
-	}
+	for (i = 0; i < extents->nr; i++)
+		vta_cardmem_give_pages(cm, extents->v[i].offset, extents->v[i].pages);
 	kvfree(extents->v);
 	*extents = (struct vta_extents) {};
 }
@@ -266,12 +243,18 @@ u64 vta_cardmem_avail(const struct vta_cardmem *cm)
 
 void vta_cardmem_mark_used(struct vta_cardmem *cm, unsigned long *map)
 {
-	unsigned long page;
+	unsigned long page, end;
 
-	mutex_lock(&cm->lock);
-	for (page = 0; page < cm->pages; page++) {
-		if (!test_bit(page % VTA_CHUNK_PAGES, cm->chunks[page / VTA_CHUNK_PAGES].free))
-			__set_bit(page, map);
+	for (page = 0; page < cm->pages; ) {
+		const unsigned long *free = cm->chunks[page / VTA_CHUNK_PAGES].free;
+
+		end = min(page + VTA_CHUNK_PAGES, cm->pages);
+		spin_lock(&cm->lock);
+		for (; page < end; page++) {
+			if (!test_bit(page % VTA_CHUNK_PAGES, free))
+				__set_bit(page, map);
+		}
+		spin_unlock(&cm->lock);
+		cond_resched();
 	}
-	mutex_unlock(&cm->lock);
 }
