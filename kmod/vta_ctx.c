@@ -28,7 +28,7 @@ static int vta_ctx_attach(struct vta_ctx *ctx)
 	struct vta_device *vdev = ctx->vdev;
 	int ret;
 
-	lockdep_assert_held(&vdev->lock);
+	lockdep_assert_held(&vdev->gate);
 
 	if (vdev->state != VTA_STATE_LIVE)
 		return -ENODEV;
@@ -198,7 +198,7 @@ static int vta_ctx_settle_user(struct vta_ctx *ctx)
 static int vta_ctx_begin_dma(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
-	int ret = vta_card_lock(vdev);
+	int ret = vta_card_enter_settled(vdev);
 
 	if (ret)
 		return ret;
@@ -206,7 +206,7 @@ static int vta_ctx_begin_dma(struct vta_ctx *ctx)
 		vta_dma_get(vdev);
 	else
 		ret = -ENODEV;
-	mutex_unlock(&vdev->lock);
+	vta_card_leave(vdev);
 	return ret;
 }
 
@@ -234,10 +234,10 @@ static int vta_ctx_begin(struct vta_ctx *ctx)
 
 	if (ret)
 		return ret;
-	ret = vta_card_lock(vdev);
+	ret = vta_card_enter_settled(vdev);
 	if (!ret) {
 		ret = vta_ctx_attach(ctx);
-		mutex_unlock(&vdev->lock);
+		vta_card_leave(vdev);
 	}
 	if (ret)
 		vta_mmu_free_root(&ctx->mmu);
@@ -316,25 +316,49 @@ out:
 	return ret;
 }
 
-void vta_ctx_close(struct vta_ctx *ctx)
+/* Counts the files that are being closed and are still in vta_device.ctxs (vta_pm.c). */
+static void vta_ctx_add_stopping(struct vta_device *vdev, int nr)
+{
+	vta_card_enter(vdev);
+	WRITE_ONCE(vdev->nr_stopping, vdev->nr_stopping + nr);
+	vta_card_leave(vdev);
+	smp_mb();	/* for wake_up_var() */
+	wake_up_var(&vdev->nr_stopping);
+}
+
+/* Returns the state of the context's memory, which no other thread begins to free now. */
+static enum vta_ctx_memory vta_ctx_detach(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
 	enum vta_ctx_memory memory;
 
-	trace_vta_ctx_close(ctx);
-
-	mutex_lock(&vdev->lock);
-	if (vta_ctx_stop(ctx)) {
-		/* The context's memory is not freed before the requested reset. */
-		mutex_unlock(&vdev->lock);
-		wait_var_event(&vdev->state, READ_ONCE(ctx->dead));
-		mutex_lock(&vdev->lock);
-	}
+	vta_card_enter(vdev);
 	list_del(&ctx->node);
 	vdev->nr_ctxs--;
 	atomic_inc(&vdev->nr_closing);
-	memory = ctx->memory;	/* no other thread begins to free it now */
-	mutex_unlock(&vdev->lock);
+	memory = ctx->memory;
+	vta_card_leave(vdev);
+	return memory;
+}
+
+void vta_ctx_close(struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = ctx->vdev;
+	enum vta_ctx_memory memory;
+	int ret;
+
+	trace_vta_ctx_close(ctx);
+
+	vta_ctx_add_stopping(vdev, 1);
+	ret = vta_ctx_stop(ctx);
+	if (!ret)
+		memory = vta_ctx_detach(ctx);
+	vta_ctx_add_stopping(vdev, -1);
+	if (ret) {
+		/* The context's memory is not freed before the requested reset. */
+		wait_var_event(&vdev->state, READ_ONCE(ctx->dead));
+		memory = vta_ctx_detach(ctx);
+	}
 
 	if (memory == VTA_CTX_HELD)
 		vta_ctx_free_numbers(ctx);
@@ -390,7 +414,7 @@ int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 	struct vta_device *vdev = ctx->vdev;
 	int ret;
 
-	ret = vta_card_lock(vdev);
+	ret = vta_card_enter_settled(vdev);
 	if (ret)
 		return ret;
 	*lost = ctx->lost;
@@ -399,7 +423,7 @@ int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 			.fate = VTA_FATE_PENDING,
 			.cause = READ_ONCE(vdev->history.cause),
 		};
-	mutex_unlock(&vdev->lock);
+	vta_card_leave(vdev);
 	return 0;
 }
 
@@ -430,17 +454,17 @@ void vta_ctx_free_lost(struct vta_device *vdev, const struct vta_user *user)
 {
 	struct vta_ctx *ctx;
 
-	mutex_lock(&vdev->lock);
+	vta_card_enter(vdev);
 	while ((ctx = vta_ctx_find_lost(vdev, user))) {
 		ctx->memory = VTA_CTX_FREEING;
-		mutex_unlock(&vdev->lock);
+		vta_card_leave(vdev);
 		vta_ctx_free_memory(ctx);
-		mutex_lock(&vdev->lock);
+		vta_card_enter(vdev);
 		/* A file that is being closed waits for this. */
 		smp_store_release(&ctx->memory, VTA_CTX_FREED);
 		wake_up_var(&ctx->memory);
 	}
-	mutex_unlock(&vdev->lock);
+	vta_card_leave(vdev);
 }
 
 int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q))

@@ -39,8 +39,6 @@ static void vta_device_release(struct device *dev)
 	ida_destroy(&vdev->queue_ids);
 	ida_destroy(&vdev->ctx_ids);
 	ida_free(&vta_minors, MINOR(dev->devt));
-	mutex_destroy(&vdev->exports_lock);
-	mutex_destroy(&vdev->tlb_lock);
 	mutex_destroy(&vdev->lock);
 	pci_dev_put(vdev->pdev);
 	kfree(vdev->vectors);
@@ -65,10 +63,11 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 
 	vdev->pdev = pci_dev_get(pdev);
 	mutex_init(&vdev->lock);
-	mutex_init(&vdev->tlb_lock);
+	spin_lock_init(&vdev->gate);
+	spin_lock_init(&vdev->tlb_lock);
 	spin_lock_init(&vdev->users_lock);
 	INIT_LIST_HEAD(&vdev->users);
-	mutex_init(&vdev->exports_lock);
+	spin_lock_init(&vdev->exports_lock);
 	INIT_LIST_HEAD(&vdev->exports);
 	INIT_LIST_HEAD(&vdev->ctxs);
 	spin_lock_init(&vdev->usage_lock);
@@ -215,18 +214,64 @@ int vta_card_settle(struct vta_device *vdev)
 	return wait_var_event_killable(&vdev->state, !vta_card_reset_is_pending(vdev)) ? -EINTR : 0;
 }
 
-int vta_card_lock(struct vta_device *vdev)
-{
-	int ret = mutex_lock_killable(&vdev->lock);
+/* ---- Owning the card, and entering it ---- */
 
-	while (!ret && vdev->state == VTA_STATE_FUNCTION_RESET) {
-		mutex_unlock(&vdev->lock);
-		if (wait_var_event_killable(&vdev->state, READ_ONCE(vdev->state) !=
-					    VTA_STATE_FUNCTION_RESET))
-			return -EINTR;
-		ret = mutex_lock_killable(&vdev->lock);
+static void vta_card_set_owned(struct vta_device *vdev, bool owned)
+{
+	spin_lock(&vdev->gate);
+	vdev->owned = owned;
+	spin_unlock(&vdev->gate);
+}
+
+void vta_card_lock(struct vta_device *vdev)
+{
+	mutex_lock(&vdev->lock);
+	vta_card_set_owned(vdev, true);
+}
+
+void vta_card_unlock(struct vta_device *vdev)
+{
+	vta_card_set_owned(vdev, false);
+	mutex_unlock(&vdev->lock);
+	/* A thread that is about to wait is either woken, or enters. */
+	smp_mb();
+	wake_up_var(&vdev->state);
+}
+
+/* Enters the card unless it is owned or, with @settled, its function is being reset. */
+static bool vta_card_try_enter(struct vta_device *vdev, bool settled)
+{
+	spin_lock(&vdev->gate);
+	if (!vdev->owned && !(settled && vdev->state == VTA_STATE_FUNCTION_RESET)) {
+		__release(&vdev->gate);	/* the caller holds it, which sparse cannot know */
+		return true;
 	}
-	return ret;
+	spin_unlock(&vdev->gate);
+	return false;
+}
+
+void vta_card_enter(struct vta_device *vdev)
+{
+	might_lock(&vdev->lock);
+	wait_var_event(&vdev->state, vta_card_try_enter(vdev, false));
+}
+
+int vta_card_enter_killable(struct vta_device *vdev)
+{
+	might_lock(&vdev->lock);
+	return wait_var_event_killable(&vdev->state, vta_card_try_enter(vdev, false)) ? -EINTR : 0;
+}
+
+int vta_card_enter_settled(struct vta_device *vdev)
+{
+	might_lock(&vdev->lock);
+	return wait_var_event_killable(&vdev->state, vta_card_try_enter(vdev, true)) ? -EINTR : 0;
+}
+
+void vta_card_leave(struct vta_device *vdev)
+{
+	__acquire(&vdev->gate);
+	spin_unlock(&vdev->gate);
 }
 
 void vta_card_count_step(struct vta_device *vdev, enum vta_step step, int ret)

@@ -89,7 +89,7 @@ struct vta_caps {
  * Lifetime. @dev's reference count holds the memory. The PCI driver has one reference from probe to
  * remove. @cdev is a child of @dev, so each open file has one until after its release. Memory made
  * for the card has one, which dma-bufs can keep for longer than files. Open cannot race removal: it
- * takes @lock and checks @state.
+ * enters the card and checks @state.
  *
  * The card itself (@pdev, @regs, @mem, interrupts, DMA) may be used only between probe and remove.
  * Remove stops each user first: contexts and all they own are revoked, under the lock of each
@@ -98,6 +98,7 @@ struct vta_caps {
  *
  * Lock order, outermost first:
  *
+ *	vta_device.lock > vta_device.gate > vta_device.users_lock
  *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
  *	                  vta_ctx.lock > that of vta_ctx.queues > vta_vector.lock
  *	                  vta_ctx.lock > vta_device.exports_lock
@@ -106,6 +107,11 @@ struct vta_caps {
  * So a user's memory must not be touched under any of them. Nor may memory be allocated that is
  * charged to a user, or another driver be called: both may sleep for as long as a user or that
  * driver likes, while a reset, for which all users wait, takes all of these locks.
+ *
+ * A user's thread may be throttled for any time wherever it can be preempted. So it takes only
+ * spinlocks of the card, and mutexes of its own context. @lock is for threads of the kernel and of
+ * root: its holder owns the card, vta_card_lock(). A user's thread enters a card that nobody owns,
+ * vta_card_enter(), for a few steps, which exclude the owner.
  */
 struct vta_device {
 	struct device dev;
@@ -141,24 +147,30 @@ struct vta_device {
 	atomic_t steps[VTA_STEPS];	/* counts of recovery steps */
 	atomic_t lost_interrupts;
 	atomic_t interrupt_storms;
-	struct mutex tlb_lock;		/* Protects: REG_TLB_INVALIDATE */
+	spinlock_t tlb_lock;		/* Protects: REG_TLB_INVALIDATE, and the next three */
+	u64 tlb_started;		/* invalidations */
+	u32 tlb_ctx;			/* context of the last one */
+	bool tlb_busy;			/* the last one is not known to have ended */
 	spinlock_t users_lock;		/* Protects: @users and its elements, @groups */
 	struct list_head users;		/* struct vta_user */
 	DECLARE_BITMAP(groups, VTA_CONTEXTS_MAX);	/* the card's groups in use */
-	struct mutex exports_lock;	/* Protects: @exports, and fields that vta_mem.h names */
+	spinlock_t exports_lock;	/* Protects: @exports */
 	struct list_head exports;	/* struct vta_export */
 	spinlock_t usage_lock;		/* Protects: the next two, and usage in contexts */
 	struct vta_usage usage;		/* of queues until their last stop */
 	struct list_head usage_queues;	/* running queues, struct vta_queue */
 
 	/*
-	 * Protects: everything below. Held while files are opened and closed, and throughout a
-	 * reset by this driver, so that they wait for each other.
+	 * Protects: everything below, for the owner: throughout a reset by this driver, for which
+	 * files that are opened and closed wait.
 	 */
 	struct mutex lock;
+	spinlock_t gate;		/* Protects: the same, for those who enter */
+	bool owned;
 	enum vta_state state;		/* may be read without the lock */
 	struct list_head ctxs;
 	unsigned int nr_ctxs;
+	unsigned int nr_stopping;	/* those whose files are being closed */
 	unsigned int generation;	/* resets since probe */
 	u32 card_generation;		/* GENERATION when the card was started */
 	unsigned int resets;		/* resets that the card needed since @resets_since */
@@ -252,17 +264,20 @@ static inline bool vta_is_dead(u32 val)
  * As read_poll_timeout(), but in two halves: a paused guest may wake past its deadline, so check
  * again with half the time-out.
  */
-#define vta_read_poll(vdev, reg, val, cond, sleep_us, timeout_ms)				\
+#define vta_poll_twice(op, val, cond, sleep_us, timeout_ms, args...)			\
 ({											\
 	unsigned int _left = 2;								\
 	int _ret;									\
 											\
 	do {										\
-		_ret = read_poll_timeout(vta_read, val, cond, sleep_us,			\
-					 (timeout_ms) * 500, false, vdev, reg);		\
+		_ret = read_poll_timeout(op, val, cond, sleep_us,			\
+					 (timeout_ms) * 500, false, args);		\
 	} while (_ret && --_left);							\
 	_ret;										\
 })
+
+#define vta_read_poll(vdev, reg, val, cond, sleep_us, timeout_ms)				\
+	vta_poll_twice(vta_read, val, cond, sleep_us, timeout_ms, vdev, reg)
 
 /**
  * vta_dma_get() - keep the driver bound
@@ -271,7 +286,7 @@ static inline bool vta_is_dead(u32 val)
  * Until vta_dma_put(), memory may be mapped for the card and unmapped outside of all locks. Removal
  * of the card waits, so no memory may be allocated that sleeps for a user's.
  *
- * Context: under vta_ctx.lock of a live context, or under vta_device.lock of a live card.
+ * Context: under vta_ctx.lock of a live context, or inside of a live card (vta_card_enter()).
  */
 static inline void vta_dma_get(struct vta_device *vdev)
 {
@@ -417,14 +432,50 @@ static inline bool vta_card_reset_is_pending(const struct vta_device *vdev)
 int vta_card_settle(struct vta_device *vdev);
 
 /**
- * vta_card_lock() - take vta_device.lock, but not in VTA_STATE_FUNCTION_RESET
+ * vta_card_lock() - own the card: take vta_device.lock
  * @vdev: the card
  *
- * The lock is released while the PCI core resets the function.
- *
- * Return: 0, or -EINTR if the caller is killed.
+ * Context: threads of the kernel, and calls that only root may make; sleeps.
  */
-int vta_card_lock(struct vta_device *vdev);
+void vta_card_lock(struct vta_device *vdev);
+
+/**
+ * vta_card_unlock() - undo vta_card_lock()
+ * @vdev: the card
+ */
+void vta_card_unlock(struct vta_device *vdev);
+
+/**
+ * vta_card_enter() - keep others from owning the card, for a few steps
+ * @vdev: the card
+ *
+ * Context: any thread; sleeps until nobody owns the card, and then disables preemption.
+ */
+void vta_card_enter(struct vta_device *vdev);
+
+/**
+ * vta_card_enter_killable() - vta_card_enter(), unless the caller is killed
+ * @vdev: the card
+ *
+ * Return: 0, or -EINTR.
+ */
+int vta_card_enter_killable(struct vta_device *vdev);
+
+/**
+ * vta_card_enter_settled() - vta_card_enter_killable(), but not in VTA_STATE_FUNCTION_RESET
+ * @vdev: the card
+ *
+ * Nobody owns the card while the PCI core resets the function for the driver.
+ *
+ * Return: 0, or -EINTR.
+ */
+int vta_card_enter_settled(struct vta_device *vdev);
+
+/**
+ * vta_card_leave() - undo vta_card_enter()
+ * @vdev: the card
+ */
+void vta_card_leave(struct vta_device *vdev);
 
 /**
  * vta_card_count_step() - count and trace a step of recovery

@@ -106,7 +106,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto err_put;
 
 	/* A card that reports a fatal error at once is reset after probe. */
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	pci_set_drvdata(pdev, vdev);
 	ret = vta_irq_init(vdev);
 	if (!ret)
@@ -116,7 +116,7 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		vta_card_start(vdev);
 		vta_card_set_state(vdev, VTA_STATE_LIVE);
 	}
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	if (ret)
 		goto err_stop;
 

@@ -175,13 +175,9 @@ void vta_dump_coredump(struct vta_device *vdev, const char *reason)
 	dev_coredumpv(&vdev->pdev->dev, text.buf, text.len, GFP_KERNEL);
 }
 
-int vta_dump_state(struct vta_device *vdev)
+void vta_dump_state(struct vta_device *vdev)
 {
-	int ret = mutex_lock_interruptible(&vdev->lock);
-
-	if (ret)
-		return ret;
+	vta_card_lock(vdev);
 	vta_dump_coredump(vdev, "the state was asked for");
-	mutex_unlock(&vdev->lock);
-	return 0;
+	vta_card_unlock(vdev);
 }

@@ -14,7 +14,9 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/fs.h>
+#include <linux/kref.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include "vta_compat.h"
@@ -25,15 +27,20 @@
 VTA_IMPORT_NS(DMA_BUF);
 
 /**
- * struct vta_export - a dma-buf; constant but for @node
- * @mem: its memory
+ * struct vta_export - a dma-buf
+ * @ref: held by the dma-buf, and while @mem is revoked
+ * @mem: its memory (constant)
  * @inode: the dma-buf's, with a reference, since the file may be freed before @node is removed
+ *         (constant)
  * @node: in vta_device.exports
+ * @lock: held while card memory is mapped into a process, and while it is revoked
  */
 struct vta_export {
+	struct kref ref;
 	struct vta_mem *mem;
 	struct inode *inode;
 	struct list_head node;
+	struct mutex lock; /* Protects: CPU mappings of card memory */
 };
 
 static int vta_export_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
@@ -67,8 +74,8 @@ static int vta_export_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direc
 
 static vm_fault_t vta_export_fault(struct vm_fault *vmf)
 {
-	struct vta_mem *mem = vmf->vma->vm_private_data;
-	struct vta_device *vdev = mem->vdev;
+	struct vta_export *export = vmf->vma->vm_private_data;
+	struct vta_mem *mem = export->mem;
 	vm_fault_t ret;
 
 	if (mem->kind == VTA_MEM_HOST)
@@ -77,12 +84,12 @@ static vm_fault_t vta_export_fault(struct vm_fault *vmf)
 	ret = vta_mem_fault_begin(READ_ONCE(mem->lost) ? &mem->blank : NULL, vmf);
 	if (ret)
 		return ret;
-	mutex_lock(&vdev->exports_lock);
+	mutex_lock(&export->lock);
 	if (mem->lost)
 		ret = vta_mem_fault_blank(mem->blank, vmf);
 	else
 		ret = vta_mem_fault(mem, vmf, 0);
-	mutex_unlock(&vdev->exports_lock);
+	mutex_unlock(&export->lock);
 	return ret;
 }
 
@@ -90,7 +97,7 @@ static const struct vm_operations_struct vta_export_vm_ops = {
 	.fault = vta_export_fault,
 };
 
-/* The mapping holds the dma-buf, and the dma-buf the memory. */
+/* The mapping holds the dma-buf. */
 static int vta_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
 	struct vta_export *export = dmabuf->priv;
@@ -99,9 +106,19 @@ static int vta_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	if (ret)
 		return ret;
 	vta_mem_mmap(export->mem, vma);
-	vma->vm_private_data = export->mem;
+	vma->vm_private_data = export;
 	vma->vm_ops = &vta_export_vm_ops;
 	return 0;
+}
+
+static void vta_export_free(struct kref *ref)
+{
+	struct vta_export *export = container_of(ref, struct vta_export, ref);
+
+	iput(export->inode);
+	vta_mem_put(export->mem);
+	mutex_destroy(&export->lock);
+	kfree(export);
 }
 
 static void vta_export_release(struct dma_buf *dmabuf)
@@ -109,12 +126,10 @@ static void vta_export_release(struct dma_buf *dmabuf)
 	struct vta_export *export = dmabuf->priv;
 	struct vta_device *vdev = export->mem->vdev;
 
-	mutex_lock(&vdev->exports_lock);
+	spin_lock(&vdev->exports_lock);
 	list_del(&export->node);
-	mutex_unlock(&vdev->exports_lock);
-	iput(export->inode);
-	vta_mem_put(export->mem);
-	kfree(export);
+	spin_unlock(&vdev->exports_lock);
+	kref_put(&export->ref, vta_export_free);
 }
 
 static const struct dma_buf_ops vta_export_ops = {
@@ -133,20 +148,40 @@ struct vta_mem *vta_export_mem(struct dma_buf *dmabuf)
 	return dmabuf->ops == &vta_export_ops ? export->mem : NULL;
 }
 
-void vta_export_revoke(struct vta_device *vdev)
+/* Moves the first dma-buf to @revoked, and returns it with a reference; NULL if there is none. */
+static struct vta_export *vta_export_next(struct vta_device *vdev, struct list_head *revoked)
 {
 	struct vta_export *export;
 
+	spin_lock(&vdev->exports_lock);
+	export = list_first_entry_or_null(&vdev->exports, struct vta_export, node);
+	if (export) {
+		kref_get(&export->ref);
+		list_move_tail(&export->node, revoked);
+	}
+	spin_unlock(&vdev->exports_lock);
+	return export;
+}
+
+void vta_export_revoke(struct vta_device *vdev)
+{
+	struct vta_export *export;
+	LIST_HEAD(revoked);
+
 	lockdep_assert_held(&vdev->lock);
 
-	mutex_lock(&vdev->exports_lock);
-	list_for_each_entry(export, &vdev->exports, node) {
-		if (export->mem->kind != VTA_MEM_CARD)
-			continue;
-		WRITE_ONCE(export->mem->lost, true);
-		unmap_mapping_range(export->inode->i_mapping, 0, 0, 1);
+	while ((export = vta_export_next(vdev, &revoked))) {
+		if (export->mem->kind == VTA_MEM_CARD) {
+			mutex_lock(&export->lock);
+			WRITE_ONCE(export->mem->lost, true);
+			unmap_mapping_range(export->inode->i_mapping, 0, 0, 1);
+			mutex_unlock(&export->lock);
+		}
+		kref_put(&export->ref, vta_export_free);
 	}
-	mutex_unlock(&vdev->exports_lock);
+	spin_lock(&vdev->exports_lock);
+	list_splice(&revoked, &vdev->exports);
+	spin_unlock(&vdev->exports_lock);
 }
 
 /* Takes over the caller's reference to @mem on success. May sleep for the caller's memory. */
@@ -169,6 +204,8 @@ static struct dma_buf *vta_export_alloc(struct vta_mem *mem, u32 flags)
 		kfree(export);
 		return dmabuf;
 	}
+	kref_init(&export->ref);
+	mutex_init(&export->lock);
 	INIT_LIST_HEAD(&export->node);
 	export->inode = file_inode(dmabuf->file);
 	ihold(export->inode);
@@ -191,9 +228,9 @@ struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 
 	/* vta_export_revoke() is called after all contexts are dead. */
 	dead = ctx->dead;
 	if (!dead) {
-		mutex_lock(&vdev->exports_lock);
+		spin_lock(&vdev->exports_lock);
 		list_add_tail(&export->node, &vdev->exports);
-		mutex_unlock(&vdev->exports_lock);
+		spin_unlock(&vdev->exports_lock);
 	}
 	mutex_unlock(&ctx->lock);
 	if (!dead)

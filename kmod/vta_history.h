@@ -199,8 +199,7 @@ void vta_dump_coredump(struct vta_device *vdev, const char *reason);
  * @vdev: the card
  *
  * Context: takes vta_device.lock.
- * Return: 0, or -EINTR.
  */
-int vta_dump_state(struct vta_device *vdev);
+void vta_dump_state(struct vta_device *vdev);
 
 #endif /* VTA_HISTORY_H */

@@ -20,14 +20,14 @@ static umode_t vta_hwmon_is_visible(const void *data, enum hwmon_sensor_types ty
 /* Does not resume a suspended card, whose sensors have no data. */
 static int vta_hwmon_read_register(struct vta_device *vdev, u32 reg, u32 *val)
 {
-	int ret = mutex_lock_interruptible(&vdev->lock);
+	int ret = vta_card_enter_killable(vdev);
 
 	if (ret)
 		return ret;
 	if (vdev->state == VTA_STATE_SUSPENDED)
 		ret = -ENODATA;
 	*val = vta_read(vdev, reg);
-	mutex_unlock(&vdev->lock);
+	vta_card_leave(vdev);
 	if (ret)
 		return ret;
 	if (vta_is_dead(*val))

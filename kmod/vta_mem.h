@@ -174,8 +174,8 @@ struct vta_mem_ops {
  * @extents: CARD: the card memory
  * @dmem: CARD: the cgroup that is charged
  * @user: HOST, CARD, PINNED: the user that is charged
- * @lost: CARD: the card has been reset or is gone; vta_device.exports_lock
- * @blank: CARD: zero page installed in mappings of a dma-buf then; vta_device.exports_lock
+ * @lost: CARD: the card has been reset or is gone
+ * @blank: CARD: zero page installed in mappings of a dma-buf then
  */
 struct vta_mem {
 	struct kref ref;

@@ -262,30 +262,82 @@ int vta_mmu_map_new(struct vta_mmu *mmu, u64 addr, u64 bus, u64 len, u64 flags)
 	return ret;
 }
 
-static int vta_mmu_invalidate(struct vta_mmu *mmu)
+/* Returns 0 if the last invalidation has ended, -EBUSY, or -ENODEV if the card has failed. */
+static int vta_mmu_check_invalidation(struct vta_device *vdev)
 {
-	struct vta_device *vdev = mmu->vdev;
 	u32 val;
-	int ret;
 
-	mutex_lock(&vdev->tlb_lock);
-	/* writel() orders the register write after those to the entries. */
-	vta_write(vdev, REG_TLB_INVALIDATE, mmu->id);
-	ret = vta_read_poll(vdev, REG_TLB_INVALIDATE, val,
-			    !(val & REG_TLB_INVALIDATE_BUSY) || vta_is_dead(val),
-			    50, VTA_INVALIDATE_WAIT_MS);
-	mutex_unlock(&vdev->tlb_lock);
+	lockdep_assert_held(&vdev->tlb_lock);
 
+	if (!vdev->tlb_busy)
+		return 0;
+	val = vta_read(vdev, REG_TLB_INVALIDATE);
+	if (vta_is_dead(val))
+		return -ENODEV;
+	if (val & REG_TLB_INVALIDATE_BUSY)
+		return -EBUSY;
 	/*
 	 * The register reads back the context. An absent card reads as zeroes or ones, which are
 	 * contexts 0 and 255.
 	 */
-	if (ret || vta_is_dead(val) || FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != mmu->id ||
-	    (!mmu->id && !vta_card_is_present(vdev))) {
-		vta_card_request_reset(vdev, "TLB invalidation timed out");
+	if (FIELD_GET(REG_TLB_INVALIDATE_CONTEXT, val) != vdev->tlb_ctx ||
+	    (!vdev->tlb_ctx && !vta_card_is_present(vdev)))
 		return -ENODEV;
-	}
+	vdev->tlb_busy = false;
 	return 0;
+}
+
+/*
+ * Starts an invalidation, and sets *nr to its number; returns -EBUSY while another one runs. With
+ * *nr set, returns as vta_mmu_check_invalidation(), for that one. No lock is held from one call to
+ * the next, since the thread may be throttled: the next invalidation starts after this one has
+ * ended, no matter who finds out.
+ */
+static int vta_mmu_try_invalidate(struct vta_mmu *mmu, u64 *nr)
+{
+	struct vta_device *vdev = mmu->vdev;
+	int ret = 0;
+
+	spin_lock(&vdev->tlb_lock);
+	if (!*nr || *nr == vdev->tlb_started)
+		ret = vta_mmu_check_invalidation(vdev);
+	if (!*nr && !ret) {
+		/* writel() orders the register write after those to the entries. */
+		vta_write(vdev, REG_TLB_INVALIDATE, mmu->id);
+		vdev->tlb_busy = true;
+		vdev->tlb_ctx = mmu->id;
+		*nr = ++vdev->tlb_started;
+	}
+	spin_unlock(&vdev->tlb_lock);
+	return ret;
+}
+
+static int vta_mmu_invalidate(struct vta_mmu *mmu)
+{
+	struct vta_device *vdev = mmu->vdev;
+	u64 nr = 0, started;
+	int ret, busy;
+
+	/* The time-out is that of each invalidation before this one. */
+	do {
+		started = READ_ONCE(vdev->tlb_started);
+		ret = vta_poll_twice(vta_mmu_try_invalidate, busy, busy != -EBUSY,
+				     50, VTA_INVALIDATE_WAIT_MS, mmu, &nr);
+	} while (ret && READ_ONCE(vdev->tlb_started) != started);
+	if (!ret && !busy)
+		ret = vta_poll_twice(vta_mmu_try_invalidate, busy, busy != -EBUSY,
+				     50, VTA_INVALIDATE_WAIT_MS, mmu, &nr);
+	if (!ret && !busy)
+		return 0;
+	vta_card_request_reset(vdev, "TLB invalidation timed out");
+	return -ENODEV;
+}
+
+void vta_mmu_restart(struct vta_device *vdev)
+{
+	spin_lock(&vdev->tlb_lock);
+	vdev->tlb_busy = false;
+	spin_unlock(&vdev->tlb_lock);
 }
 
 /* Clears the entries of one table for the addresses from @addr to @end. */

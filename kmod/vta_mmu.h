@@ -136,6 +136,14 @@ int vta_spare_add(struct vta_spare *spare, struct vta_mmu *mmu, unsigned int nr)
 void vta_spare_free(struct vta_spare *spare, struct vta_mmu *mmu);
 
 /**
+ * vta_mmu_restart() - forget an invalidation that a reset has ended
+ * @vdev: the card
+ *
+ * Context: under vta_device.lock.
+ */
+void vta_mmu_restart(struct vta_device *vdev);
+
+/**
  * vta_mmu_enable() - have the card use the address space for its context
  * @mmu: the address space
  */

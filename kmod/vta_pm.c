@@ -68,6 +68,20 @@ static int vta_pm_pause_queues(struct vta_device *vdev)
 
 /* ---- System suspend and resume ---- */
 
+/*
+ * Owns the card when no file is being closed that stops its queues. Processes are frozen, so only
+ * threads of the kernel are waited for.
+ */
+static void vta_pm_lock(struct vta_device *vdev)
+{
+	vta_card_lock(vdev);
+	while (vdev->nr_stopping) {
+		vta_card_unlock(vdev);
+		wait_var_event(&vdev->nr_stopping, !READ_ONCE(vdev->nr_stopping));
+		vta_card_lock(vdev);
+	}
+}
+
 /* Checks that the card was neither reset nor without power since vta_pm_stop_card(). */
 static bool vta_pm_card_is_intact(struct vta_device *vdev)
 {
@@ -163,10 +177,10 @@ static int vta_pm_suspend_device(struct device *dev, bool save)
 	struct vta_device *vdev = dev_get_drvdata(dev);
 	int ret = 0;
 
-	mutex_lock(&vdev->lock);
+	vta_pm_lock(vdev);
 	if (vdev->state == VTA_STATE_LIVE)
 		ret = vta_pm_suspend_card(vdev, save);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	vta_ctx_free_lost(vdev, NULL);
 	if (ret)
 		vta_pm_report_no_memory(vdev, ret);
@@ -188,10 +202,10 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 {
 	struct vta_device *vdev = dev_get_drvdata(dev);
 
-	mutex_lock(&vdev->lock);
+	vta_pm_lock(vdev);
 	if (vdev->state == VTA_STATE_SUSPENDED)
 		vta_pm_resume_card(vdev);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	vta_ctx_free_lost(vdev, NULL);
 	return 0;
 }
@@ -236,12 +250,12 @@ static int __maybe_unused vta_pm_runtime_suspend(struct device *dev)
 	struct vta_device *vdev = dev_get_drvdata(dev);
 	bool busy;
 
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	/* Open files keep the card awake, but a dma-buf can be mapped without an open file. */
 	busy = vta_cardmem_avail(vdev->cardmem) != vdev->caps.mem_size;
 	if (!busy && vdev->state == VTA_STATE_LIVE)
 		vta_pm_stop_card(vdev);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	if (!busy)
 		return 0;
 	pm_runtime_mark_last_busy(dev);
@@ -256,7 +270,7 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 {
 	struct vta_device *vdev = dev_get_drvdata(dev);
 
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	if (vdev->state != VTA_STATE_SUSPENDED)
 		goto out;
 	vta_card_set_state(vdev, VTA_STATE_RESETTING);
@@ -268,7 +282,7 @@ static int __maybe_unused vta_pm_runtime_resume(struct device *dev)
 		vta_card_request_reset(vdev, "does not wake up");
 	}
 out:
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
  * and inside it vta_device.lock. A thread without these locks queues vta_reset_work(). A function
  * reset takes locks of the PCI core, under which the core also calls the error handlers below. So
  * vta_device.lock is released during a function reset (VTA_STATE_FUNCTION_RESET): the lock of the
- * PCI device excludes other resets, suspend and removal, and vta_card_lock() excludes all else.
+ * PCI device excludes other resets, suspend and removal, and vta_card_enter_settled() all else.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -24,6 +24,7 @@
 #include "vta_history.h"
 #include "vta_irq.h"
 #include "vta_mem.h"
+#include "vta_mmu.h"
 #include "vta_pm.h"
 #include "vta_reset.h"
 #include "vta_user.h"
@@ -40,6 +41,7 @@ MODULE_PARM_DESC(max_resets,
 void vta_card_start(struct vta_device *vdev)
 {
 	vta_watch_restart(vdev);
+	vta_mmu_restart(vdev);
 	vdev->card_generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_EVENT_VECTOR, VTA_EVENT_VECTOR);
 	vta_card_enable_events(vdev);
@@ -121,13 +123,13 @@ static int vta_reset_function(struct vta_device *vdev)
 	pci_clear_master(pdev);
 	vta_reset_drop_ctxs(vdev, VTA_FATE_PENDING, READ_ONCE(vdev->history.cause));
 	vta_card_set_state(vdev, VTA_STATE_FUNCTION_RESET);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	vta_reset_keep_config(vdev);
 	ret = __pci_reset_function_locked(pdev);
 	pci_restore_state(pdev);
 	pci_clear_master(pdev);
 	pci_cfg_access_unlock(pdev);
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	vta_card_set_state(vdev, VTA_STATE_RESETTING);
 	if (ret)
 		return ret;
@@ -236,10 +238,10 @@ static bool vta_reset_try_recover(struct vta_device *vdev)
 		device_unlock(dev);
 		return false;
 	}
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	if (vta_card_reset_is_pending(vdev))
 		vta_card_recover(vdev, VTA_CAUSE_CARD, NULL);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	vta_card_put(vdev);
 	device_unlock(dev);
 	return true;
@@ -264,7 +266,7 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	ret = vta_card_get(vdev);
 	if (ret)
 		return ret;
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	reason = vta_history_set_reason(vdev, cause, reason);
 	if (vdev->state == VTA_STATE_LIVE)
 		vta_dump_coredump(vdev, reason);
@@ -272,7 +274,7 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	ret = vta_reset_escalate(vdev);
 	vdev->resets = 0;
 	vta_reset_end(vdev, ret);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	vta_ctx_free_lost(vdev, NULL);
 	vta_card_put(vdev);
 	return ret;
@@ -283,7 +285,7 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	bool pci_owned;
 	int ret;
 
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	/* The driver may be unbound while the PCI core owns the card. */
 	pci_owned = vdev->state == VTA_STATE_PCI_OWNED;
 	vta_reset_begin(vdev, pci_owned ? VTA_STATE_PCI_OWNED : VTA_STATE_RESETTING);
@@ -295,7 +297,7 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	vta_reset_drop_ctxs(vdev, VTA_FATE_REMOVED,
 			    pci_owned || vta_card_is_present(vdev) ? cause : VTA_CAUSE_UNPLUGGED);
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	vta_shadow_release(vdev);	/* there is one if the card was pulled out during suspend */
 	vta_ctx_free_lost(vdev, NULL);
 	/* Other threads that free memory still unmap it from the card. */
@@ -313,12 +315,12 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 static void vta_reset_give_to_pci(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause,
 				  const char *reason)
 {
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	vta_history_set_reason(vdev, cause, reason);
 	vta_reset_begin(vdev, VTA_STATE_PCI_OWNED);
 	pci_clear_master(vdev->pdev);
 	vta_reset_drop_ctxs(vdev, fate, cause);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	vta_ctx_free_lost(vdev, NULL);
 }
 
@@ -353,11 +355,11 @@ static pci_ers_result_t vta_error_detected(struct pci_dev *pdev, pci_channel_sta
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_perm_failure:
 		vta_reset_give_to_pci(vdev, VTA_FATE_GIVEN_UP, VTA_CAUSE_BUS, vta_reason_bus);
-		mutex_lock(&vdev->lock);
+		vta_card_lock(vdev);
 		vta_card_count_step(vdev, VTA_STEP_GIVE_UP, -ENODEV);
 		vta_history_add_reset(vdev, -ENODEV);
 		vta_card_set_state(vdev, VTA_STATE_GIVEN_UP);
-		mutex_unlock(&vdev->lock);
+		vta_card_unlock(vdev);
 		return PCI_ERS_RESULT_DISCONNECT;
 	default:
 		vta_reset_give_to_pci(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_reason_bus);
@@ -370,10 +372,10 @@ static pci_ers_result_t vta_mmio_enabled(struct pci_dev *pdev)
 {
 	struct vta_device *vdev = pci_get_drvdata(pdev);
 
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	if (vdev->state == VTA_STATE_LIVE && !vta_card_is_present(vdev))
 		vta_card_request_reset(vdev, "does not answer");
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	return PCI_ERS_RESULT_RECOVERED;
 }
 
@@ -390,12 +392,12 @@ static pci_ers_result_t vta_slot_reset(struct pci_dev *pdev)
 
 	if (READ_ONCE(vdev->state) != VTA_STATE_PCI_OWNED)
 		vta_reset_give_to_pci(vdev, VTA_FATE_PENDING, VTA_CAUSE_BUS, vta_reason_bus);
-	mutex_lock(&vdev->lock);
+	vta_card_lock(vdev);
 	pci_load_saved_state(pdev, vdev->pci_config);
 	pci_restore_state(pdev);
 	pci_clear_master(pdev);
 	magic = readl(vdev->regs + REG_MAGIC);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	return magic == REG_MAGIC_VALUE ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_NONE;
 }
 

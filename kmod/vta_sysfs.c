@@ -103,9 +103,10 @@ static DEVICE_ATTR_WO(reset);
 static ssize_t coredump_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			      size_t count)
 {
-	int ret = capable(CAP_SYS_ADMIN) ? vta_dump_state(to_vta_device(dev)) : -EPERM;
-
-	return ret ? ret : count;
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	vta_dump_state(to_vta_device(dev));
+	return count;
 }
 static DEVICE_ATTR_WO(coredump);
 
@@ -153,11 +154,9 @@ static ssize_t user_weights_store(struct device *dev, struct device_attribute *a
 	if (sscanf(buf, "%u %u%c", &uid, &weight, &end) < 2 || !weight ||
 	    weight > VTA_GROUP_WEIGHT_MAX || !uid_valid(KUIDT_INIT(uid)))
 		return -EINVAL;
-	ret = mutex_lock_killable(&vdev->lock);
-	if (ret)
-		return ret;
+	vta_card_lock(vdev);
 	ret = vta_user_set_weight(vdev, KUIDT_INIT(uid), weight);
-	mutex_unlock(&vdev->lock);
+	vta_card_unlock(vdev);
 	return ret ? ret : count;
 }
 static DEVICE_ATTR_RW(user_weights);
@@ -271,7 +270,7 @@ static const struct attribute_group vta_config_group = {
 };
 
 /*
- * Takes the lock because a counter is two registers. Any user may read a counter, so a suspended
+ * Enters the card because a counter is two registers. Any user may read a counter, so a suspended
  * card is not resumed.
  */
 static ssize_t vta_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -281,12 +280,12 @@ static ssize_t vta_counter_show(struct device *dev, struct device_attribute *att
 	u64 val;
 	int ret;
 
-	ret = mutex_lock_interruptible(&vdev->lock);
+	ret = vta_card_enter_killable(vdev);
 	if (ret)
 		return ret;
 	state = vdev->state;
 	val = vta_read64(vdev, REG_COUNTER(vta_attr_nr(attr)));
-	mutex_unlock(&vdev->lock);
+	vta_card_leave(vdev);
 	if (state == VTA_STATE_SUSPENDED)
 		return -ENODATA;
 	if (val == U64_MAX)	/* no card has answered */

@@ -253,7 +253,7 @@ int vta_user_join_group(struct vta_device *vdev, struct vta_user *user)
 {
 	int ret = 0;
 
-	lockdep_assert_held(&vdev->lock);
+	lockdep_assert_held(&vdev->gate);
 
 	spin_lock(&vdev->users_lock);
 	if (user->group < 0) {

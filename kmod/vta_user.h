@@ -179,7 +179,7 @@ void vta_user_uncharge(struct vta_device *vdev, struct vta_user *user, enum vta_
  * @vdev: a live card
  * @user: a user with a context
  *
- * Context: under vta_device.lock.
+ * Context: inside of the card (vta_card_enter()).
  * Return: 0, or -ENOSPC if other users have all groups, because their contexts are about to end.
  */
 int vta_user_join_group(struct vta_device *vdev, struct vta_user *user);

@@ -310,10 +310,10 @@ void vta_watch_work(struct work_struct *work)
 	watch->checked_ns = now;
 	watch->rearm = xchg(&watch->requested, false);
 	if (vta_watch_sample_queues(vdev)) {
-		mutex_lock(&vdev->lock);
+		vta_card_lock(vdev);
 		if (vdev->state == VTA_STATE_LIVE && vdev->nr_ctxs)
 			vta_watch_check_registers(vdev);
-		mutex_unlock(&vdev->lock);
+		vta_card_unlock(vdev);
 	}
 	watch->lost_irq = false;
 	if (watch->rearm)

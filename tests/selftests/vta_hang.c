@@ -241,10 +241,10 @@ TEST_F(hang, forged_ring_does_not_report_a_hang)
 	EXPECT_STEPS(0, 0, 0, 0);
 }
 
-static int close_a_file(void *arg)
+static int reset_the_card(void *arg)
 {
 	(void)arg;
-	return close(card_open());
+	return card_reset() ? 1 : 0;
 }
 
 static int open_the_card(void *arg)
@@ -263,24 +263,59 @@ static bool opener_can_be_killed(void)
 	       steps_now().soft == resets;
 }
 
-/* The card does not forget a file that is closed, and cannot be opened meanwhile. */
+/* The card cannot be opened while it is reset. */
 TEST_F(hang, wait_in_open_can_be_killed)
 {
 	bool killed = false;
 
 	/* On a busy machine the reset may be there before. */
 	for (int tries = 0; tries < 3 && !killed; tries++) {
-		pid_t closer;
+		pid_t resetter;
 
-		ASSERT_EQ(0, card_reset());
-		ASSERT_EQ(0, emu_inject("tlb-busy"));
-		closer = child_start(close_a_file, NULL);
-		ASSERT_TRUE(proc_gets_into(closer, "vta_mmu"));
+		ASSERT_EQ(0, emu_inject("reset-slow=2000"));
+		resetter = child_start(reset_the_card, NULL);
+		ASSERT_TRUE(proc_gets_into(resetter, "vta_card_reset"));
 		killed = opener_can_be_killed();
-		ASSERT_EQ(0, child_end(closer));
+		ASSERT_EQ(0, child_end(resetter));
 		ASSERT_EQ(0, emu_clear());
 	}
 	EXPECT_TRUE(killed);
+}
+
+static int close_a_busy_file(void *arg)
+{
+	uint64_t begun = emu_injected("slow-engine");
+	struct vta_desc desc;
+	struct client c;
+
+	(void)arg;
+	MUST(!client_open(&c));
+	desc = desc_fill(c.mem.addr, 0, 1);
+	queue_submit(&c.q, &desc, 1);
+	while (emu_injected("slow-engine") == begun)
+		sleep_ms(1);
+	client_close(&c);
+	return 0;
+}
+
+/* Its queue stops late, and no lock of the card is held until then. */
+TEST_F(hang, close_delays_no_open_and_close_of_another)
+{
+	bool meanwhile = false;
+
+	ASSERT_EQ(0, emu_inject("slow-engine=2000"));
+	/* On a busy machine the queue may have stopped before. */
+	for (int tries = 0; tries < 5 && !meanwhile; tries++) {
+		pid_t closer = child_start(close_a_busy_file, NULL);
+
+		ASSERT_TRUE(proc_gets_into(closer, "vta_ctx_close"));
+		ASSERT_EQ(0, close(card_open()));
+		meanwhile = proc_is_in(closer, "vta_ctx_close");
+		ASSERT_EQ(0, child_end(closer));
+	}
+	EXPECT_TRUE(meanwhile);
+	EXPECT_EQ(0, emu_clear());
+	EXPECT_STEPS(0, 0, 0, 0);
 }
 
 TEST_F(hang, lost_interrupt_wakes_the_waiter_late)
