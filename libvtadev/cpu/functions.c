@@ -359,8 +359,10 @@ float cpu_remainder(float x, float y)
 		return x;
 	while (step <= a / 2)
 		step *= 2;
-	for (; step >= b; step /= 2)
+	while (step >= b) {
 		a -= a >= step ? step : 0;
+		step /= 2;
+	}
 	return (float)(x < 0 ? -a : a);
 }
 

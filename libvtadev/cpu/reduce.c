@@ -137,14 +137,14 @@ static void log_sum_exp(const struct vtacpu_reduce_f32 *p, const float *x, float
 
 void vtacpu_reduce_f32(const struct vtacpu_reduce_f32 *p, void *const *io, void *scratch)
 {
-	size_t count = (size_t)cpu_count(p->dims, p->rank), outputs = (size_t)reduced(p);
-	float each = (float)(count / outputs), *y = io[1];
+	size_t outputs = (size_t)reduced(p), each = (size_t)cpu_count(p->dims, p->rank) / outputs;
+	float *y = io[1];
 
 	reduce_floats(p, io[0], y);
 	if (p->op == VTACPU_REDUCE_LOG_SUM_EXP)
 		log_sum_exp(p, io[0], y, scratch);
 	for (size_t i = 0; p->op == VTACPU_REDUCE_MEAN && i < outputs; i++)
-		y[i] /= each;
+		y[i] /= (float)each;
 }
 
 static int64_t first_integer(uint32_t op, int64_t x)
@@ -186,7 +186,7 @@ void vtacpu_reduce(const struct vtacpu_reduce *p, void *const *io, void *scratch
 		cpu_put_integer(io[1], w.at.a, p->type, y);
 		cpu_next_place(&w.at, w.stride, NULL, NULL);
 	}
-	for (size_t i = 0; p->of.op == VTACPU_REDUCE_MEAN && i < outputs; i++)
+	for (size_t i = 0; each && p->of.op == VTACPU_REDUCE_MEAN && i < outputs; i++)
 		cpu_put_integer(io[1], i, p->type, cpu_integer(io[1], i, p->type) / each);
 }
 
