@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "matrix.h"
+#include "card.h"
 #include "vta_selftest.h"
 
 #define DRIVER	"/sys/bus/pci/drivers/vta/"

@@ -13,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "matrix.h"
+#include "innocent.h"
+#include "card.h"
 #include "vta_insn.h"
 #include "vta_selftest.h"
 

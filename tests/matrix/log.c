@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "matrix.h"
+#include "log.h"
 
 #define LEVEL_WARNING	4
 

@@ -15,6 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "card.h"
+#include "innocent.h"
+#include "log.h"
+
 /* Processes that a fault affects. */
 enum reach {
 	REACH_NOBODY,	/* calls succeed; they may take longer */
@@ -69,40 +73,5 @@ void cell_note(struct cell *cell, const char *call, int ret, bool allowed);
 bool cell_fits(const struct cell *cell, int ret);
 __attribute__((format(printf, 2, 3)))
 void cell_fail(struct cell *cell, const char *format, ...);
-
-/* ---- The card in sysfs ---- */
-
-int card_find(void);		/* once, while the driver is bound */
-bool card_bound(void);		/* selects its node for later calls */
-int card_bind(void);
-int card_unbind(void);
-int card_pci_reset(void);
-/* Remove the PCI function, and scan the bus. */
-int card_remove(void);
-int card_rescan(void);
-int card_suspend(void);
-/* The name of a counter in sysfs that is not back to its initial value, or NULL. */
-const char *card_leftover(void);
-
-/* ---- A process that uses the card and has no part in the fault ---- */
-
-struct innocent;
-
-struct innocent *innocent_start(void);
-uint64_t innocent_rounds(const struct innocent *innocent);
-/* The number of rounds when one that begins after this call has ended. */
-uint64_t innocent_next(const struct innocent *innocent);
-/* It has found wrong results since the last call. */
-bool innocent_corrupt(struct innocent *innocent);
-/* A wait of its own has taken too long. */
-bool innocent_stalled(const struct innocent *innocent);
-/* Ends it; any other error as text, or NULL. @may_lose: it may have lost the card */
-const char *innocent_end(struct innocent *innocent, bool may_lose);
-
-/* ---- Messages of the kernel ---- */
-
-void log_begin(void);
-/* A line that should not be in the log, or NULL. */
-const char *log_complaint(void);
 
 #endif
