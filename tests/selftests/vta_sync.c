@@ -51,11 +51,14 @@ static int sleeps_until_the_end(const struct foreign_fence *fence,
 	return -WEXITSTATUS(status);
 }
 
+/* A child cannot use its parent's context. */
 static int imports(struct _test_data_sync *self)
 {
 	struct vtadev_buf *buf;
+	struct vtadev *dev;
+	int ret = vtadev_open(NULL, &dev);
 
-	return vtadev_buf_import(self->dev, self->dmabuf, 0, &buf);
+	return ret ? ret : vtadev_buf_import(dev, self->dmabuf, 0, &buf);
 }
 
 TEST_F(sync, import_waits_for_the_writer)
