@@ -239,11 +239,14 @@ int shape_norm(struct vtac_graph *g, struct vtac_node *node)
 
 /* ---- recurrent layers ---- */
 
-static bool has_dims(const struct vtac_node *node, unsigned int i, int rank, const int64_t *dims)
+/* Is input @i left out, or of this rank with these two or three dimensions? */
+static bool has_dims(const struct vtac_node *node, unsigned int i, int rank, int64_t a, int64_t b,
+		     int64_t c)
 {
 	const struct vtac_tensor *t = i < node->n_in ? node->in[i] : NULL;
 
-	return !t || (t->rank == rank && !memcmp(t->dims, dims, (size_t)rank * sizeof(dims[0])));
+	return !t || (t->rank == rank && t->dims[0] == a && t->dims[1] == b &&
+		      (rank == 2 || t->dims[2] == c));
 }
 
 /* The lengths of an image's sequence must be all steps. */
@@ -272,11 +275,9 @@ int shape_recurrent(struct vtac_graph *g, struct vtac_node *node)
 	d = r->dims[0];
 	n = r->dims[2];
 	rows = gates[node->attr.recurrent.kind] * n;
-	if (r->dims[1] != rows || !has_dims(node, 1, 3, (int64_t[]){ d, rows, x->dims[2] }) ||
-	    !has_dims(node, 3, 2, (int64_t[]){ d, 2 * rows }) ||
-	    !has_dims(node, 4, 3, (int64_t[]){ d, x->dims[1], n }) ||
-	    !has_dims(node, 5, 3, (int64_t[]){ d, x->dims[1], n }) ||
-	    !has_dims(node, 6, 2, (int64_t[]){ d, 3 * n }))
+	if (r->dims[1] != rows || !has_dims(node, 1, 3, d, rows, x->dims[2]) ||
+	    !has_dims(node, 3, 2, d, 2 * rows, 0) || !has_dims(node, 4, 3, d, x->dims[1], n) ||
+	    !has_dims(node, 5, 3, d, x->dims[1], n) || !has_dims(node, 6, 2, d, 3 * n, 0))
 		return vtac_fail(g, node, "Its inputs' shapes do not fit each other.");
 	if (drop_lengths(g, node))
 		return -1;

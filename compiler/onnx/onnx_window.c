@@ -79,8 +79,14 @@ static struct vtac_node *make_windowed(struct onnx_node *n, enum vtac_op op, uns
 	for (unsigned int i = 0; i < n_in && i < n->n_in; i++) {
 		if (!n->in[i])
 			continue;
-		row = i < 2 ? make_row(n, VTAC_UNSQUEEZE, n->in[i]) : NULL;
-		if ((i < 2 && !row) || vtac_node_set_in(n->g, node, i, row ? row->out[0] : n->in[i]))
+		t = n->in[i];
+		if (i < 2) {
+			row = make_row(n, VTAC_UNSQUEEZE, t);
+			if (!row)
+				return NULL;
+			t = row->out[0];
+		}
+		if (vtac_node_set_in(n->g, node, i, t))
 			return NULL;
 	}
 	return node;

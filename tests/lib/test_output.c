@@ -199,7 +199,8 @@ TEST_F(DIRECTORY, what_cannot_be_opened_has_a_reason)
 		};
 
 		for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-			int err = i ? output_check(cases[c].path) : store(cases[c].path, "x");
+			const char *to = cases[c].path;
+			int err = i ? output_check(to) : store(to, "x");
 
 			assert_int_equal(err, -cases[c].err);
 		}
