@@ -464,7 +464,8 @@ enum vtacpu_scatter_op {
 };
 
 /*
- * vtacpu_gather_elements(), vtacpu_scatter_elements() - take or put single values
+ * vtacpu_gather_elements() - take single values
+ * vtacpu_scatter_elements() - put single values
  *
  * Places are those of index, of shape index_dims; place p' is p with its coordinate on axis
  * replaced by index[p]. Other dimensions of index are at most those of dims.
@@ -482,7 +483,8 @@ void vtacpu_gather_elements(const struct vtacpu_elements *p, void *const *io, vo
 void vtacpu_scatter_elements(const struct vtacpu_elements *p, void *const *io, void *scratch);
 
 /*
- * vtacpu_gather_nd(), vtacpu_scatter_nd() - take or put slices
+ * vtacpu_gather_nd() - take slices
+ * vtacpu_scatter_nd() - put slices
  *
  * An index is @depth coordinates in sizes, and names a slice of @inner values.
  *
