@@ -358,7 +358,7 @@ tar -tf "$tmp/dump.tar" > "$tmp/out"
 result "dump: is a tar file" $?
 
 with one "$tmp/vtactl" dump -o "$tmp/no/such"
-[ $status -eq 1 ] && says 'no such directory' err
+[ $status -eq 1 ] && says "$tmp/no/such: No such file or directory" err
 result "dump: a file that cannot be made" $?
 
 for args in "" "frob" "list 1" "status 0 1" "--frob" "test --quick" "trace --frob" "bench -x"; do

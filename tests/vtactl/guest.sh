@@ -206,7 +206,7 @@ counted() { [ "$(grep -c " vta0 fault queue=[0-9]* reason=page left_out=0$" /tmp
 check "monitor: each of a few faults" soon counted 3
 ctl export
 check "export: when the last fault was" says '^vta_last_fault_timestamp_seconds.card="vta0",reason="page". [0-9]{9,}$'
-ctl status 0
+ctl status --all 0
 check "status: the last faults" [ "$(grep -cE '^    at [0-9.]+ s queue [0-9]+ of worker\[[0-9]+\]: page, insn at' /tmp/out)" -eq 3 ]
 unprivileged cat /sys/class/vta/vta0/fault_log
 check "fault_log: for root" exits 1 'ermission denied'
@@ -386,7 +386,7 @@ echo 1 >"/sys/bus/pci/devices/$pci0/remove"
 check "monitor: a card is removed" soon says '"card":"vta0","event":"removed"' /tmp/monitor
 monitor_end
 ctl status vta0
-check "status: a card that is gone exits 3" exits 3 'there is no card vta0'
+check "status: a card that is gone exits 3" exits 3 'vta0: there is no such card'
 ctl list
 check "list: the other one" [ "$(cat /tmp/out)" = "vta1  /dev/vta1  $pci1" ]
 ctl status

@@ -107,8 +107,8 @@ def main():
     result(bool(used(rules)) and used(rules) <= set(types),
            f"rules: no metric that is not there: {sorted(used(rules) - set(types))}")
     alerts = re.findall(r"alert: (\w+)\n", rules)
-    documented = re.findall(r"^\| `(Vta\w+)` \|", DOCUMENT.read_text(), re.M)
-    result(sorted(alerts) == sorted(documented), "rules: docs/operating.md lists the alerts")
+    listed = re.findall(r"^\| `(Vta\w+)` \|", DOCUMENT.read_text(), re.M)
+    result(sorted(alerts) == sorted(listed), "rules: docs/operating.md lists the alerts")
 
     board = json.loads(DASHBOARD.read_text())
     names = used("\n".join(expressions(board)))
