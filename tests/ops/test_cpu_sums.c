@@ -407,7 +407,7 @@ TEST(two_operands)
 	void *const none[3] = { NULL };
 
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		struct vtacpu_binary_f32 p = { .cast = rnd_broadcast(VTACPU_BINARY_OPS),
+		struct vtacpu_binary_f32 p = { .cast = rnd_broadcast(VTACPU_DIV + 1),
 					       .act = rnd_act() };
 		struct vtacpu_binary_i8 q = { .cast = rnd_broadcast(VTACPU_DIV),
 					      .a_mul = 1 << rnd(8), .b_mul = (int32_t)rnd(200) };
