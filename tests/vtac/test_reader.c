@@ -286,13 +286,13 @@ TEST(refusals_name_all_nodes)
 
 	good(&m);
 	add_node(&m, "Einsum", "input", "input", "first");
-	add_node(&m, "LSTM", "first", NULL, "state");
+	add_node(&m, "Scan", "first", NULL, "state");
 	add_node(&m, "Einsum", "state", "output", "second");
 	m.graph.n_output = 0;
 	add_output(&m, "second");
 	expect(&m, "3 nodes cannot be compiled:\n"
 	       "    first, second (Einsum): The operator is not supported.\n"
-	       "    state (LSTM): The operator is not supported.");
+	       "    state (Scan): The operator is not supported.");
 
 	good(&m);
 	add_node(&m, "Cast", "output", NULL, "cast");
