@@ -3,9 +3,9 @@
  * vta_cardmem.c - allocation of a card's own memory
  *
  * A request takes whole chunks of 2 MiB first, and the rest from partial chunks, so that small
- * buffers stay together. Each step has the lock for itself, and is in one chunk, so nobody waits
- * longer for the lock, however large or scattered the allocation is. The first step reserves the
- * number of pages, so that the following steps are sure to find them.
+ * buffers stay together. Each step has the lock for itself, and is in one chunk, so other callers
+ * wait no longer for the lock, however large or scattered the allocation is. The first step
+ * reserves the number of pages, so that the following steps are sure to find them.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>

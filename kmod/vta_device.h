@@ -110,8 +110,8 @@ struct vta_caps {
  *
  * A user's thread may be throttled for any time wherever it can be preempted. So it takes only
  * spinlocks of the card, and mutexes of its own context. @lock is for threads of the kernel and of
- * root: its holder owns the card, vta_card_lock(). A user's thread enters a card that nobody owns,
- * vta_card_enter(), for a few steps, which exclude the owner.
+ * root: its holder owns the card, vta_card_lock(). A user's thread enters a card without an
+ * owner, vta_card_enter(), for a few steps, which exclude the owner.
  */
 struct vta_device {
 	struct device dev;
@@ -165,7 +165,7 @@ struct vta_device {
 	 * files that are opened and closed wait.
 	 */
 	struct mutex lock;
-	spinlock_t gate;		/* Protects: the same, for those who enter */
+	spinlock_t gate;		/* Protects: the same, in vta_card_enter() */
 	bool owned;
 	enum vta_state state;		/* may be read without the lock */
 	struct list_head ctxs;
@@ -449,7 +449,7 @@ void vta_card_unlock(struct vta_device *vdev);
  * vta_card_enter() - keep others from owning the card, for a few steps
  * @vdev: the card
  *
- * Context: any thread; sleeps until nobody owns the card, and then disables preemption.
+ * Context: any thread; sleeps until the card has no owner, and then disables preemption.
  */
 void vta_card_enter(struct vta_device *vdev);
 
@@ -465,7 +465,7 @@ int vta_card_enter_killable(struct vta_device *vdev);
  * vta_card_enter_settled() - vta_card_enter_killable(), but not in VTA_STATE_FUNCTION_RESET
  * @vdev: the card
  *
- * Nobody owns the card while the PCI core resets the function for the driver.
+ * The card has no owner while the PCI core resets the function for the driver.
  *
  * Return: 0, or -EINTR.
  */

@@ -21,7 +21,7 @@
 
 /*
  * Signals of one user take at most a tenth of a processor's time, and a tenth of a second at once:
- * a work counts as nobody's, so it must not take what others would miss.
+ * the time of a work is charged to no user, so it must not delay the work of other users.
  */
 #define VTA_NOTIFIER_SHARE	10
 #define VTA_NOTIFIER_AHEAD_NS	NSEC_PER_SEC

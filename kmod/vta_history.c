@@ -37,8 +37,8 @@ static unsigned int vta_history_faults_of(const struct vta_history *history, uid
 }
 
 /*
- * Drops the oldest fault of the user who would have the most with the next one of @uid, if there is
- * no room. So each of n users keeps VTA_HISTORY / n faults, whatever the others do.
+ * Drops the oldest fault of the user with the most, counting the next one of @uid, if there is no
+ * room. So each of n users keeps VTA_HISTORY / n faults, whatever the others do.
  */
 static void vta_history_make_room(struct vta_history *history, uid_t uid)
 {
