@@ -12,6 +12,14 @@ static bool is_layer(const struct vtac_node *node)
 	       node->op != VTAC_DEQUANTIZE;
 }
 
+/* A function's or operator's own name, which is in the file alone. */
+static const char *operator_of(const struct vtac_node *node)
+{
+	bool many = node->op == VTAC_UNARY || node->op == VTAC_BINARY;
+
+	return many && node->file_op ? node->file_op : vtac_op_name(node->op);
+}
+
 static double sqnr_of(const struct vtac_report_options *how, const struct vtac_node *node)
 {
 	const struct vtac_accuracy *a = how->accuracy;
@@ -68,7 +76,7 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 	char buf[128];
 
 	fprintf(f, "%.*s%*s %-14s %-16s %-4s", bytes, node->name, (int)(NAME_CHARS - chars), "",
-		vtac_op_name(node->op),
+		operator_of(node),
 		vtac_shape_text(node->out[0], buf), node->device == VTAC_CARD ? "card" : "CPU");
 	if (node->device == VTAC_CARD) {
 		fprintf(f, " %10" PRIu64 " %5.1f%% ", node->cycles,
@@ -159,7 +167,7 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 	fprintf(f, "%s\n    {\"name\": ", first ? "" : ",");
 	print_string(f, node->name);
 	fprintf(f, ", \"operator\": \"%s\", \"device\": \"%s\", \"cycles\": %" PRIu64,
-		vtac_op_name(node->op), node->device == VTAC_CARD ? "card" : "cpu", node->cycles);
+		operator_of(node), node->device == VTAC_CARD ? "card" : "cpu", node->cycles);
 	if (node->device != VTAC_CARD && node->why) {
 		fputs(", \"why\": ", f);
 		print_string(f, node->why);

@@ -128,6 +128,7 @@ static int read_node(struct onnx_node *n)
 		return onnx_fail(n, "Operators of the domain %.80s are not supported.", p->domain);
 	if (!op)
 		return onnx_fail(n, "The operator is not supported.");
+	n->op = op;
 	/* The message goes away, the graph stays. */
 	n->stub.file_op = op->name;
 	if (check_counts(n, op) || node_inputs(n, op) || node_outputs(n, op))

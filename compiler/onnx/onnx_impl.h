@@ -20,6 +20,7 @@ struct onnx_node {
 	struct onnx_reader *r;
 	struct vtac_graph *g;
 	const Onnx__NodeProto *p;
+	const struct onnx_op *op;
 	struct vtac_node stub;		/* its name and operator, for errors */
 	struct vtac_tensor **in, **out;	/* NULL: left out */
 	unsigned int n_in, n_out;
@@ -70,6 +71,7 @@ struct onnx_op {
 	const char *name;
 	unsigned int min_in, max_in, max_out;
 	onnx_read_fn read;
+	const void *row;	/* for read(), of which several operators have one */
 };
 
 extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[], onnx_math_ops[],

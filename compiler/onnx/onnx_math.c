@@ -8,57 +8,18 @@
 /* ---- functions of one value ---- */
 
 struct unary {
-	const char *name;
 	enum vtacpu_act_kind kind;
 	const char *alpha, *beta;	/* names of attributes, or NULL */
 	float alpha_def, beta_def;
 };
 
-static const struct unary unaries[] = {
-	{ "Abs", VTACPU_ACT_ABS, NULL, NULL, 0, 0 },
-	{ "Acos", VTACPU_ACT_ACOS, NULL, NULL, 0, 0 },
-	{ "Acosh", VTACPU_ACT_ACOSH, NULL, NULL, 0, 0 },
-	{ "Asin", VTACPU_ACT_ASIN, NULL, NULL, 0, 0 },
-	{ "Asinh", VTACPU_ACT_ASINH, NULL, NULL, 0, 0 },
-	{ "Atan", VTACPU_ACT_ATAN, NULL, NULL, 0, 0 },
-	{ "Atanh", VTACPU_ACT_ATANH, NULL, NULL, 0, 0 },
-	{ "Ceil", VTACPU_ACT_CEIL, NULL, NULL, 0, 0 },
-	{ "Celu", VTACPU_ACT_CELU, "alpha", NULL, 1, 0 },
-	{ "Cos", VTACPU_ACT_COS, NULL, NULL, 0, 0 },
-	{ "Cosh", VTACPU_ACT_COSH, NULL, NULL, 0, 0 },
-	{ "Elu", VTACPU_ACT_ELU, "alpha", NULL, 1, 0 },
-	{ "Erf", VTACPU_ACT_ERF, NULL, NULL, 0, 0 },
-	{ "Exp", VTACPU_ACT_EXP, NULL, NULL, 0, 0 },
-	{ "Floor", VTACPU_ACT_FLOOR, NULL, NULL, 0, 0 },
-	{ "Log", VTACPU_ACT_LOG, NULL, NULL, 0, 0 },
-	{ "Mish", VTACPU_ACT_MISH, NULL, NULL, 0, 0 },
-	{ "Neg", VTACPU_ACT_NEG, NULL, NULL, 0, 0 },
-	{ "Reciprocal", VTACPU_ACT_RECIPROCAL, NULL, NULL, 0, 0 },
-	{ "Round", VTACPU_ACT_ROUND, NULL, NULL, 0, 0 },
-	{ "Selu", VTACPU_ACT_SELU, "alpha", "gamma", 1.67326319217681884765625f,
-	  1.05070102214813232421875f },
-	{ "Shrink", VTACPU_ACT_SHRINK, "lambd", "bias", 0.5f, 0 },
-	{ "Sigmoid", VTACPU_ACT_SIGMOID, NULL, NULL, 0, 0 },
-	{ "Sign", VTACPU_ACT_SIGN, NULL, NULL, 0, 0 },
-	{ "Sin", VTACPU_ACT_SIN, NULL, NULL, 0, 0 },
-	{ "Sinh", VTACPU_ACT_SINH, NULL, NULL, 0, 0 },
-	{ "Softplus", VTACPU_ACT_SOFTPLUS, NULL, NULL, 0, 0 },
-	{ "Softsign", VTACPU_ACT_SOFTSIGN, NULL, NULL, 0, 0 },
-	{ "Sqrt", VTACPU_ACT_SQRT, NULL, NULL, 0, 0 },
-	{ "Tan", VTACPU_ACT_TAN, NULL, NULL, 0, 0 },
-	{ "Tanh", VTACPU_ACT_TANH, NULL, NULL, 0, 0 },
-	{ "ThresholdedRelu", VTACPU_ACT_THRESHOLD, "alpha", NULL, 1, 0 },
-};
-
 static int read_unary(struct onnx_node *n)
 {
 	struct vtac_node *node = onnx_make_all(n, VTAC_UNARY);
-	const struct unary *u = unaries;
+	const struct unary *u = n->op->row;
 
 	if (!node)
 		return -1;
-	while (strcmp(u->name, n->stub.file_op))
-		u++;
 	node->attr.unary.kind = u->kind;
 	if (u->alpha && onnx_attr_float(n, u->alpha, u->alpha_def, &node->attr.unary.alpha))
 		return -1;
@@ -90,33 +51,14 @@ static int make_binary(struct onnx_node *n, struct vtac_node *node, enum vtacpu_
 }
 
 struct binary {
-	const char *name;
 	enum vtacpu_binary_op op;
 	bool swap;		/* the operands */
 };
 
-static const struct binary binaries[] = {
-	{ "And", VTACPU_AND, false },
-	{ "BitwiseAnd", VTACPU_AND, false },
-	{ "BitwiseOr", VTACPU_OR, false },
-	{ "BitwiseXor", VTACPU_XOR, false },
-	{ "Equal", VTACPU_EQUAL, false },
-	{ "Greater", VTACPU_LESS, true },
-	{ "GreaterOrEqual", VTACPU_LESS_EQUAL, true },
-	{ "Less", VTACPU_LESS, false },
-	{ "LessOrEqual", VTACPU_LESS_EQUAL, false },
-	{ "Or", VTACPU_OR, false },
-	{ "PRelu", VTACPU_PRELU, false },
-	{ "Pow", VTACPU_POW, false },
-	{ "Xor", VTACPU_XOR, false },
-};
-
 static int read_binary(struct onnx_node *n)
 {
-	const struct binary *b = binaries;
+	const struct binary *b = n->op->row;
 
-	while (strcmp(b->name, n->stub.file_op))
-		b++;
 	return make_binary(n, onnx_make(n, VTAC_BINARY, 2), b->op, n->in[b->swap], n->in[!b->swap]);
 }
 
@@ -217,32 +159,16 @@ static int read_mean(struct onnx_node *n)
 /* ---- reductions ---- */
 
 struct reduction {
-	const char *name;
 	enum vtacpu_reduce_op op;
 	enum vtacpu_act_kind then;	/* of each result, or VTACPU_ACT_NONE */
 };
 
-static const struct reduction reductions[] = {
-	{ "ReduceL1", VTACPU_REDUCE_L1, VTACPU_ACT_NONE },
-	{ "ReduceL2", VTACPU_REDUCE_SUM_SQUARE, VTACPU_ACT_SQRT },
-	{ "ReduceLogSum", VTACPU_REDUCE_SUM, VTACPU_ACT_LOG },
-	{ "ReduceLogSumExp", VTACPU_REDUCE_LOG_SUM_EXP, VTACPU_ACT_NONE },
-	{ "ReduceMax", VTACPU_REDUCE_MAX, VTACPU_ACT_NONE },
-	{ "ReduceMean", VTACPU_REDUCE_MEAN, VTACPU_ACT_NONE },
-	{ "ReduceMin", VTACPU_REDUCE_MIN, VTACPU_ACT_NONE },
-	{ "ReduceProd", VTACPU_REDUCE_PROD, VTACPU_ACT_NONE },
-	{ "ReduceSum", VTACPU_REDUCE_SUM, VTACPU_ACT_NONE },
-	{ "ReduceSumSquare", VTACPU_REDUCE_SUM_SQUARE, VTACPU_ACT_NONE },
-};
-
 static int read_reduce(struct onnx_node *n)
 {
-	const struct reduction *r = reductions;
+	const struct reduction *r = n->op->row;
 	struct vtac_node *node, *then;
 	int64_t keep, noop;
 
-	while (strcmp(r->name, n->stub.file_op))
-		r++;
 	node = r->then ? onnx_between(n, VTAC_REDUCE, 2) : onnx_make(n, VTAC_REDUCE, 2);
 	if (!node || onnx_attr_int(n, "keepdims", 1, &keep) ||
 	    onnx_attr_int(n, "noop_with_empty_axes", 0, &noop))
@@ -377,35 +303,53 @@ static int read_mvn(struct onnx_node *n)
 							 make_float(n, 0.000000001f)));
 }
 
-#define UNARY(name)	{ name, 1, 1, 1, read_unary }
-#define BINARY(name)	{ name, 2, 2, 1, read_binary }
-#define REDUCE(name)	{ name, 1, 2, 1, read_reduce }
+#define UNARY_OF(name, kind, alpha, beta, alpha_def, beta_def) \
+	{ name, 1, 1, 1, read_unary, \
+	  &(const struct unary){ VTACPU_ACT_##kind, alpha, beta, alpha_def, beta_def } }
+#define UNARY(name, kind)	UNARY_OF(name, kind, NULL, NULL, 0, 0)
+#define BINARY(name, op, swap) \
+	{ name, 2, 2, 1, read_binary, &(const struct binary){ VTACPU_##op, swap } }
+#define REDUCE(name, op, then) \
+	{ name, 1, 2, 1, read_reduce, \
+	  &(const struct reduction){ VTACPU_REDUCE_##op, VTACPU_ACT_##then } }
 
 const struct onnx_op onnx_math_ops[] = {
-	UNARY("Abs"), UNARY("Acos"), UNARY("Acosh"), UNARY("Asin"), UNARY("Asinh"), UNARY("Atan"),
-	UNARY("Atanh"), UNARY("Ceil"), UNARY("Celu"), UNARY("Cos"), UNARY("Cosh"), UNARY("Elu"),
-	UNARY("Erf"), UNARY("Exp"), UNARY("Floor"), UNARY("Log"), UNARY("Mish"),
-	UNARY("Neg"), UNARY("Reciprocal"), UNARY("Round"), UNARY("Selu"), UNARY("Shrink"),
-	UNARY("Sigmoid"), UNARY("Sign"), UNARY("Sin"), UNARY("Sinh"), UNARY("Softplus"),
-	UNARY("Softsign"), UNARY("Sqrt"), UNARY("Tan"), UNARY("Tanh"), UNARY("ThresholdedRelu"),
-	BINARY("And"), BINARY("BitwiseAnd"), BINARY("BitwiseOr"), BINARY("BitwiseXor"),
-	BINARY("Equal"), BINARY("Greater"), BINARY("GreaterOrEqual"), BINARY("Less"),
-	BINARY("LessOrEqual"), BINARY("Or"), BINARY("PRelu"), BINARY("Pow"), BINARY("Xor"),
-	REDUCE("ReduceL1"), REDUCE("ReduceL2"), REDUCE("ReduceLogSum"), REDUCE("ReduceLogSumExp"),
-	REDUCE("ReduceMax"), REDUCE("ReduceMean"), REDUCE("ReduceMin"), REDUCE("ReduceProd"),
-	REDUCE("ReduceSum"), REDUCE("ReduceSumSquare"),
-	{ "BitShift", 2, 2, 1, read_bit_shift },
-	{ "BitwiseNot", 1, 1, 1, read_bitwise_not },
-	{ "Gelu", 1, 1, 1, read_gelu },
-	{ "GroupNormalization", 3, 3, 1, read_group_norm },
-	{ "InstanceNormalization", 3, 3, 1, read_instance_norm },
-	{ "IsInf", 1, 1, 1, read_is_inf },
-	{ "IsNaN", 1, 1, 1, read_is_nan },
-	{ "LayerNormalization", 2, 3, 3, read_layer_norm },
-	{ "LpNormalization", 1, 1, 1, read_lp_norm },
-	{ "Mean", 1, UINT32_MAX, 1, read_mean },
-	{ "MeanVarianceNormalization", 1, 1, 1, read_mvn },
-	{ "Mod", 2, 2, 1, read_mod },
-	{ "Not", 1, 1, 1, read_not },
-	{ NULL, 0, 0, 0, NULL },
+	UNARY("Abs", ABS), UNARY("Acos", ACOS), UNARY("Acosh", ACOSH), UNARY("Asin", ASIN),
+	UNARY("Asinh", ASINH), UNARY("Atan", ATAN), UNARY("Atanh", ATANH), UNARY("Ceil", CEIL),
+	UNARY("Cos", COS), UNARY("Cosh", COSH), UNARY("Erf", ERF), UNARY("Exp", EXP),
+	UNARY("Floor", FLOOR), UNARY("Log", LOG), UNARY("Mish", MISH), UNARY("Neg", NEG),
+	UNARY("Reciprocal", RECIPROCAL), UNARY("Round", ROUND), UNARY("Sigmoid", SIGMOID),
+	UNARY("Sign", SIGN), UNARY("Sin", SIN), UNARY("Sinh", SINH), UNARY("Softplus", SOFTPLUS),
+	UNARY("Softsign", SOFTSIGN), UNARY("Sqrt", SQRT), UNARY("Tan", TAN), UNARY("Tanh", TANH),
+	UNARY_OF("Celu", CELU, "alpha", NULL, 1, 0),
+	UNARY_OF("Elu", ELU, "alpha", NULL, 1, 0),
+	UNARY_OF("Selu", SELU, "alpha", "gamma", 1.67326319217681884765625f,
+		 1.05070102214813232421875f),
+	UNARY_OF("Shrink", SHRINK, "lambd", "bias", 0.5f, 0),
+	UNARY_OF("ThresholdedRelu", THRESHOLD, "alpha", NULL, 1, 0),
+	BINARY("And", AND, false), BINARY("BitwiseAnd", AND, false),
+	BINARY("BitwiseOr", OR, false), BINARY("BitwiseXor", XOR, false),
+	BINARY("Equal", EQUAL, false), BINARY("Greater", LESS, true),
+	BINARY("GreaterOrEqual", LESS_EQUAL, true), BINARY("Less", LESS, false),
+	BINARY("LessOrEqual", LESS_EQUAL, false), BINARY("Or", OR, false),
+	BINARY("PRelu", PRELU, false), BINARY("Pow", POW, false), BINARY("Xor", XOR, false),
+	REDUCE("ReduceL1", L1, NONE), REDUCE("ReduceL2", SUM_SQUARE, SQRT),
+	REDUCE("ReduceLogSum", SUM, LOG), REDUCE("ReduceLogSumExp", LOG_SUM_EXP, NONE),
+	REDUCE("ReduceMax", MAX, NONE), REDUCE("ReduceMean", MEAN, NONE),
+	REDUCE("ReduceMin", MIN, NONE), REDUCE("ReduceProd", PROD, NONE),
+	REDUCE("ReduceSum", SUM, NONE), REDUCE("ReduceSumSquare", SUM_SQUARE, NONE),
+	{ "BitShift", 2, 2, 1, read_bit_shift, NULL },
+	{ "BitwiseNot", 1, 1, 1, read_bitwise_not, NULL },
+	{ "Gelu", 1, 1, 1, read_gelu, NULL },
+	{ "GroupNormalization", 3, 3, 1, read_group_norm, NULL },
+	{ "InstanceNormalization", 3, 3, 1, read_instance_norm, NULL },
+	{ "IsInf", 1, 1, 1, read_is_inf, NULL },
+	{ "IsNaN", 1, 1, 1, read_is_nan, NULL },
+	{ "LayerNormalization", 2, 3, 3, read_layer_norm, NULL },
+	{ "LpNormalization", 1, 1, 1, read_lp_norm, NULL },
+	{ "Mean", 1, UINT32_MAX, 1, read_mean, NULL },
+	{ "MeanVarianceNormalization", 1, 1, 1, read_mvn, NULL },
+	{ "Mod", 2, 2, 1, read_mod, NULL },
+	{ "Not", 1, 1, 1, read_not, NULL },
+	{ NULL, 0, 0, 0, NULL, NULL },
 };

@@ -200,11 +200,11 @@ static int read_matmul_integer(struct onnx_node *n)
 }
 
 const struct onnx_op onnx_quant_ops[] = {
-	{ "ConvInteger", 2, 4, 1, read_conv_integer },
-	{ "DequantizeLinear", 2, 3, 1, read_dequantize },
-	{ "MatMulInteger", 2, 4, 1, read_matmul_integer },
-	{ "QLinearConv", 8, 9, 1, read_qlinear_conv },
-	{ "QLinearMatMul", 8, 8, 1, read_qlinear_matmul },
-	{ "QuantizeLinear", 2, 3, 1, read_quantize },
-	{ NULL, 0, 0, 0, NULL },
+	{ "ConvInteger", 2, 4, 1, read_conv_integer, NULL },
+	{ "DequantizeLinear", 2, 3, 1, read_dequantize, NULL },
+	{ "MatMulInteger", 2, 4, 1, read_matmul_integer, NULL },
+	{ "QLinearConv", 8, 9, 1, read_qlinear_conv, NULL },
+	{ "QLinearMatMul", 8, 8, 1, read_qlinear_matmul, NULL },
+	{ "QuantizeLinear", 2, 3, 1, read_quantize, NULL },
+	{ NULL, 0, 0, 0, NULL, NULL },
 };

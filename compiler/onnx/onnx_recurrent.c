@@ -200,8 +200,8 @@ static int read_lstm(struct onnx_node *n)
 }
 
 const struct onnx_op onnx_recurrent_ops[] = {
-	{ "GRU", 3, 6, UINT32_MAX, read_gru },
-	{ "LSTM", 3, 8, UINT32_MAX, read_lstm },
-	{ "RNN", 3, 6, UINT32_MAX, read_rnn },
-	{ NULL, 0, 0, 0, NULL },
+	{ "GRU", 3, 6, UINT32_MAX, read_gru, NULL },
+	{ "LSTM", 3, 8, UINT32_MAX, read_lstm, NULL },
+	{ "RNN", 3, 6, UINT32_MAX, read_rnn, NULL },
+	{ NULL, 0, 0, 0, NULL, NULL },
 };

@@ -243,13 +243,13 @@ static int read_upsample(struct onnx_node *n)
 }
 
 const struct onnx_op onnx_window_ops[] = {
-	{ "AveragePool", 1, 1, 1, read_avg_pool },
-	{ "Conv", 2, 3, 1, read_conv },
-	{ "ConvTranspose", 2, 3, 1, read_conv_transpose },
-	{ "GlobalAveragePool", 1, 1, 1, read_global_avg_pool },
-	{ "GlobalMaxPool", 1, 1, 1, read_global_max_pool },
-	{ "MaxPool", 1, 1, 2, read_max_pool },
-	{ "Resize", 1, 4, 1, read_resize },
-	{ "Upsample", 1, 2, 1, read_upsample },
-	{ NULL, 0, 0, 0, NULL },
+	{ "AveragePool", 1, 1, 1, read_avg_pool, NULL },
+	{ "Conv", 2, 3, 1, read_conv, NULL },
+	{ "ConvTranspose", 2, 3, 1, read_conv_transpose, NULL },
+	{ "GlobalAveragePool", 1, 1, 1, read_global_avg_pool, NULL },
+	{ "GlobalMaxPool", 1, 1, 1, read_global_max_pool, NULL },
+	{ "MaxPool", 1, 1, 2, read_max_pool, NULL },
+	{ "Resize", 1, 4, 1, read_resize, NULL },
+	{ "Upsample", 1, 2, 1, read_upsample, NULL },
+	{ NULL, 0, 0, 0, NULL, NULL },
 };

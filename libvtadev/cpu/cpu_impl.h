@@ -148,6 +148,29 @@ float cpu_floor(float x);
 float cpu_ceil(float x);
 float cpu_round(float x);	/* to the nearest, half to even */
 
+/*
+ * The frequent operators of two floats. The greatest and least of NaN and a number is NaN, as ONNX's
+ * Max and Min have it.
+ */
+static inline __attribute__((always_inline))
+float cpu_two_floats(uint32_t op, float a, float b)
+{
+	switch (op) {
+	case VTACPU_ADD:
+		return a + b;
+	case VTACPU_SUB:
+		return a - b;
+	case VTACPU_MUL:
+		return a * b;
+	case VTACPU_MAX:
+		return (a > b) | (a != a) ? a : b;
+	case VTACPU_MIN:
+		return (a < b) | (a != a) ? a : b;
+	default:
+		return a / b;
+	}
+}
+
 /* ---- functions.c ---- */
 
 /* Those of the kinds of enum vtacpu_act_kind that math.c does not have. */

@@ -91,38 +91,19 @@ static uint32_t row_length(const struct vtacpu_broadcast *c)
 }
 
 static inline __attribute__((always_inline))
-float float_of(uint32_t op, float a, float b)
-{
-	switch (op) {
-	case VTACPU_ADD:
-		return a + b;
-	case VTACPU_SUB:
-		return a - b;
-	case VTACPU_MUL:
-		return a * b;
-	case VTACPU_MAX:
-		return a > b ? a : b;
-	case VTACPU_MIN:
-		return a < b ? a : b;
-	default:
-		return a / b;
-	}
-}
-
-static inline __attribute__((always_inline))
 void float_row(uint32_t op, float *y, const float *a, size_t as, const float *b, size_t bs,
 	       uint32_t n)
 {
 	/* The frequent strides have a loop each that the compiler vectorises. */
 	if (as == 1 && bs == 1)
 		for (uint32_t i = 0; i < n; i++)
-			y[i] = float_of(op, a[i], b[i]);
+			y[i] = cpu_two_floats(op, a[i], b[i]);
 	else if (as == 1 && bs == 0)
 		for (uint32_t i = 0; i < n; i++)
-			y[i] = float_of(op, a[i], b[0]);
+			y[i] = cpu_two_floats(op, a[i], b[0]);
 	else
 		for (uint32_t i = 0; i < n; i++)
-			y[i] = float_of(op, a[i * as], b[i * bs]);
+			y[i] = cpu_two_floats(op, a[i * as], b[i * bs]);
 }
 
 void vtacpu_binary_f32(const struct vtacpu_binary_f32 *p, void *const *io, void *scratch)

@@ -74,25 +74,16 @@ static float float_of(uint32_t op, float a, float b)
 	float r;
 
 	switch (op) {
-	case VTACPU_ADD:
-		return a + b;
-	case VTACPU_SUB:
-		return a - b;
-	case VTACPU_MUL:
-		return a * b;
-	case VTACPU_MAX:
-		return a > b || a != a ? a : b;
-	case VTACPU_MIN:
-		return a < b || a != a ? a : b;
-	case VTACPU_DIV:
-		return a / b;
 	case VTACPU_POW:
 		return cpu_power(a, b);
 	case VTACPU_PRELU:
 		return a < 0 ? a * b : a;
-	default:	/* MOD, FMOD */
+	case VTACPU_MOD:
+	case VTACPU_FMOD:
 		r = cpu_remainder(a, b);
 		return op == VTACPU_MOD && r != 0 && (r < 0) != (b < 0) ? r + b : r;
+	default:
+		return cpu_two_floats(op, a, b);
 	}
 }
 

@@ -293,7 +293,11 @@ struct vtacpu_broadcast {
 	uint32_t a_stride[VTACPU_RANK_MAX], b_stride[VTACPU_RANK_MAX];
 };
 
-/* vtacpu_binary_f32() - a, b -> y = act(a op b); in place of an operand with the strides of y */
+/*
+ * vtacpu_binary_f32() - a, b -> y = act(a op b); in place of an operand with the strides of y
+ *
+ * The greatest and least of NaN and a number is NaN.
+ */
 struct vtacpu_binary_f32 {
 	struct vtacpu_broadcast cast;
 	struct vtacpu_act act;

@@ -736,3 +736,25 @@ TEST(recurrent_layers)
 		drop(&c);
 	}
 }
+
+/* As ONNX's Max and Min: both kernels, with NaN as either operand. */
+TEST(greatest_and_least_of_nan_are_nan)
+{
+	for (uint32_t i = 0; i < 8; i++) {
+		uint32_t op = i & 1 ? VTACPU_MAX : VTACPU_MIN;
+		struct vtacpu_broadcast cast = { .op = op, .rank = 1, .dims = { 3 },
+						 .a_stride = { 1 }, .b_stride = { 1 } };
+		struct vtacpu_binary any = { cast, VTACPU_F32 };
+		struct vtacpu_binary_f32 floats = { .cast = cast };
+		uint32_t kernel = i & 2 ? VTACPU_BINARY : VTACPU_BINARY_F32;
+		const void *p = i & 2 ? (const void *)&any : &floats;
+		struct call c;
+
+		prepare(&c, kernel, p, 1);
+		((float *)c.io[i >> 2])[1] = NAN;
+		run(&c, kernel, p);
+		assert_true(isnan(((float *)c.io[2])[1]));
+		assert_false(isnan(((float *)c.io[2])[0]));
+		drop(&c);
+	}
+}
