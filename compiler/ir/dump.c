@@ -88,7 +88,7 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		break;
 	case VTAC_SOFTMAX:
 		fprintf(f, " axis %d%s%s", a->softmax.axis, a->softmax.flat ? " flat" : "",
-			a->softmax.log ? " log" : "");
+			a->softmax.log ? " log" : a->softmax.hard ? " hard" : "");
 		break;
 	case VTAC_CONCAT:
 	case VTAC_SPLIT:
@@ -142,8 +142,19 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 			fprintf(f, "%s%d", i ? "," : " ", a->transpose.perm[i]);
 		break;
 	case VTAC_DEPTH_TO_SPACE:
-		fprintf(f, " block %" PRId64 "%s", a->depth_to_space.block,
-			a->depth_to_space.crd ? " crd" : " dcr");
+		fprintf(f, " block %" PRId64 "%s%s", a->depth_to_space.block,
+			a->depth_to_space.crd ? " crd" : " dcr",
+			a->depth_to_space.inverse ? " inverse" : "");
+		break;
+	case VTAC_LRN:
+		fprintf(f, " size %" PRId64 " alpha %.9g beta %.9g bias %.9g", a->lrn.size,
+			(double)a->lrn.alpha, (double)a->lrn.beta, (double)a->lrn.bias);
+		break;
+	case VTAC_ONE_HOT:
+		fprintf(f, " axis %d depth %" PRId64, a->one_hot.axis, a->one_hot.depth);
+		break;
+	case VTAC_REVERSE_SEQUENCE:
+		fprintf(f, " time %d", a->reverse.time);
 		break;
 	case VTAC_CAST:
 		fprintf(f, " to %s", vtac_dtype_name(a->cast.to));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Operators on shapes, which only the compiler can compute. */
+#include <math.h>
 #include <string.h>
 
 #include "kernel.h"
 
 bool vtac_is_shape_op(enum vtac_op op)
 {
-	return op == VTAC_SHAPE || op == VTAC_CONSTANT_OF_SHAPE || op == VTAC_RANGE;
+	return op == VTAC_SHAPE || op == VTAC_CONSTANT_OF_SHAPE || op == VTAC_RANGE ||
+	       op == VTAC_EYE || op == VTAC_MEL_WEIGHTS;
 }
 
 static void eval_range(const struct vtac_node *node, const void *const *in, void *out)
@@ -26,11 +28,66 @@ static void eval_range(const struct vtac_node *node, const void *const *in, void
 	}
 }
 
+/* @out is zeros. */
+static void eval_eye(const struct vtac_node *node, void *out)
+{
+	const struct vtac_tensor *y = node->out[0];
+	size_t bytes = vtac_dtype_size(y->dtype);
+	static const int64_t integer = 1;
+	static const float number = 1;
+
+	memset(out, 0, (size_t)vtac_bytes(y));
+	for (int64_t i = 0; i < y->dims[0]; i++) {
+		int64_t j = i + node->attr.eye.k;
+
+		if (j >= 0 && j < y->dims[1])
+			memcpy((char *)out + (size_t)(i * y->dims[1] + j) * bytes,
+			       y->dtype == VTAC_F32 ? (const void *)&number : &integer, bytes);
+	}
+}
+
+static double mel_of(double hz)
+{
+	return 2595 * log10(1 + hz / 700);
+}
+
+/* The bin of edge @i of @bins + 2, which are equally far apart in mel. */
+static int64_t mel_edge(const double *v, int64_t i)
+{
+	double lo = mel_of(v[3]), hi = mel_of(v[4]);
+	double hz = 700 * (pow(10, (lo + (double)i * (hi - lo) / (v[0] + 2)) / 2595) - 1);
+
+	return (int64_t)floor((v[1] + 1) * hz / v[2]);
+}
+
+/* Triangles from the edge before to the edge after, as ONNX's reference has them. */
+static void eval_mel(const struct vtac_node *node, float *out)
+{
+	int64_t rows = node->out[0]->dims[0], bins = node->out[0]->dims[1];
+	const double *v = node->attr.mel;
+
+	memset(out, 0, (size_t)(rows * bins) * sizeof(*out));
+	for (int64_t k = 0; k < bins; k++) {
+		int64_t lo = mel_edge(v, k), mid = mel_edge(v, k + 1), hi = mel_edge(v, k + 2);
+
+		if (lo == mid && mid >= 0 && mid < rows)
+			out[mid * bins + k] = 1;
+		for (int64_t i = lo > 0 ? lo : 0; lo != mid && i <= mid && i < rows; i++)
+			out[i * bins + k] = (float)((double)(i - lo) / (double)(mid - lo));
+		for (int64_t i = mid > 0 ? mid : 0; hi != mid && i < hi && i < rows; i++)
+			out[i * bins + k] = (float)((double)(hi - i) / (double)(hi - mid));
+	}
+}
+
 void vtac_eval(const struct vtac_node *node, const void *const *in, void *out)
 {
 	size_t bytes = vtac_dtype_size(node->out[0]->dtype);
 
-	if (node->op == VTAC_RANGE)
+	if (node->op == VTAC_EYE)
+		eval_eye(node, out);
+	else if (node->op == VTAC_MEL_WEIGHTS)
+		eval_mel(node, out);
+	else if (node->op == VTAC_RANGE)
 		eval_range(node, in, out);
 	else if (node->op == VTAC_SHAPE)
 		memcpy(out, node->in[0]->dims + node->attr.shape.start,

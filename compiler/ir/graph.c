@@ -269,6 +269,13 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_SHAPE] = "shape", [VTAC_GATHER] = "gather",
 	[VTAC_CONSTANT_OF_SHAPE] = "constant_of_shape", [VTAC_EXPAND] = "expand",
 	[VTAC_WHERE] = "where", [VTAC_RANGE] = "range", [VTAC_TRILU] = "trilu",
+	[VTAC_LIMIT] = "limit",
+	[VTAC_LRN] = "lrn",
+	[VTAC_DET] = "det",
+	[VTAC_ONE_HOT] = "one_hot",
+	[VTAC_REVERSE_SEQUENCE] = "reverse_sequence",
+	[VTAC_EYE] = "eye",
+	[VTAC_MEL_WEIGHTS] = "mel_weights",
 };
 
 const char *vtac_op_name(enum vtac_op op)

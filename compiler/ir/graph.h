@@ -68,6 +68,9 @@ enum vtac_op {
 	VTAC_CUM_SUM,		/* x, axis */
 	VTAC_RECURRENT,		/* x, w, r, [bias], [h], [c], [peepholes], [lengths] */
 	VTAC_RESIZE,		/* x */
+	VTAC_LIMIT,		/* x, [least], [most]: a clip of any type, by one value each */
+	VTAC_LRN, VTAC_DET,	/* x */
+	VTAC_ONE_HOT,		/* indices, depth, values [2] */
 	/* Those that move values */
 	VTAC_CONCAT,		/* any number */
 	VTAC_SPLIT,		/* x; any number of outputs */
@@ -76,6 +79,7 @@ enum vtac_op {
 	VTAC_IDENTITY,		/* x */
 	VTAC_EXPAND,		/* x, shape: repeats values, as numpy broadcasts */
 	VTAC_TILE,		/* x, repeats */
+	VTAC_REVERSE_SEQUENCE,	/* x, lengths */
 	VTAC_GATHER, VTAC_GATHER_ELEMENTS, VTAC_GATHER_ND,	/* x, indices */
 	VTAC_SCATTER_ELEMENTS, VTAC_SCATTER_ND,			/* x, indices, updates */
 	/* Quantisation of the file: QLinearConv is dequantise, conv, quantise */
@@ -86,6 +90,8 @@ enum vtac_op {
 	/* Operators on shapes: gone after vtac_pass_partition(), or an error */
 	VTAC_SHAPE, VTAC_CONSTANT_OF_SHAPE,
 	VTAC_RANGE,		/* start, limit, step */
+	VTAC_EYE,		/* x, for its shape */
+	VTAC_MEL_WEIGHTS,	/* mel bins, DFT size, rate, lower and upper edge in Hz */
 	VTAC_TRILU,		/* x, [diagonal]: a VTAC_WHERE once shapes are known */
 	VTAC_OPS
 };
@@ -179,12 +185,18 @@ union vtac_attr {
 	struct { int batch; } gather_nd;
 	struct { float epsilon; } batch_norm;
 	struct { int axis; } axis;			/* SOFTMAX, CONCAT, SPLIT, GATHER, ... */
-	struct { int axis; bool flat, log; } softmax;	/* flat: over all from axis on */
-	/* axes: bit i for dimension i; noop: no axes are none, not all */
-	struct { enum vtacpu_reduce_op op; uint32_t axes; bool keep, noop; } reduce;
+	/* flat: over all from axis on; hard: 1 for the greatest, 0 for others */
+	struct { int axis; bool flat, log, hard; } softmax;
+	/* axes: bit i for dimension i; noop: no axes are none, not all; onward: all after, too */
+	struct { enum vtacpu_reduce_op op; uint32_t axes; bool keep, noop, onward; } reduce;
+	struct { float alpha, beta, bias; int64_t size; } lrn;
+	struct { int axis; int64_t depth; } one_hot;
+	struct { int time; } reverse;			/* of dimensions 0 and 1 */
+	struct { int64_t k; enum vtac_dtype to; bool given; } eye;
+	double mel[5];					/* MEL_WEIGHTS: the inputs */
 	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;
-	struct { int64_t block; bool crd; } depth_to_space;
+	struct { int64_t block; bool crd, inverse; } depth_to_space;
 	struct { enum vtac_dtype to; } cast;
 	struct { int64_t start, end; } shape;
 	struct { bool upper; } trilu;

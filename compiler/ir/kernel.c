@@ -131,12 +131,34 @@ struct vtacpu_pool_window kernel_pool(const struct vtac_node *node)
 	};
 }
 
+/* The greatest of integers, as they are. */
+static void pool_integers(const struct vtac_node *node, struct vtac_call *c)
+{
+	struct vtacpu_pool_window_i8 *p = &c->p.pool_window_i8;
+	bool is_unsigned = node->in[0]->dtype == VTAC_U8;
+
+	c->kernel = VTACPU_POOL_WINDOW_I8;
+	p->pool = kernel_pool(node);
+	p->is_unsigned = is_unsigned;
+	p->post.lo = is_unsigned ? 0 : -128;
+	p->post.hi = is_unsigned ? 255 : 127;
+	c->io[0] = node->in[0];
+	c->io[4] = node->out[0];
+}
+
 static int pool_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		      unsigned int *n)
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_WINDOW_F32);
 
 	(void)g;
+	if (node->in[0]->dtype == VTAC_I8 || node->in[0]->dtype == VTAC_U8) {
+		pool_integers(node, c);
+		return 0;
+	}
+	if (node->in[0]->dtype != VTAC_F32)
+		return vtac_fail(g, node, "Its input is %s; floats, int8 and uint8 are supported.",
+				 vtac_dtype_name(node->in[0]->dtype));
 	c->p.pool_window_f32.pool = kernel_pool(node);
 	c->p.pool_window_f32.act = kernel_act(node);
 	c->io[0] = node->in[0];
@@ -321,6 +343,35 @@ static int unary_calls(struct vtac_graph *g, const struct vtac_node *node, struc
 	return 0;
 }
 
+/* The greater of @a and the limit @b, or the less; the second call is in place. */
+static void limit_call(const struct vtac_node *node, struct vtac_call *c, enum vtacpu_binary_op op,
+		       const struct vtac_tensor *a, const struct vtac_tensor *b)
+{
+	kernel_call(c, VTACPU_BINARY);
+	c->p.binary.type = vtac_cpu_type(node->in[0]->dtype);
+	c->p.binary.cast = (struct vtacpu_broadcast){
+		.op = op, .rank = 1, .dims = { (uint32_t)vtac_elements(a) }, .a_stride = { 1 },
+	};
+	c->io[0] = a;
+	c->io[1] = b;
+	c->io[2] = node->out[0];
+}
+
+static int limit_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		       unsigned int *n)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	(void)g;
+	for (unsigned int i = 1; i < 3; i++) {
+		if (!kernel_in(node, i))
+			continue;
+		limit_call(node, &calls[(*n)++], i == 1 ? VTACPU_MAX : VTACPU_MIN, x, node->in[i]);
+		x = node->out[0];
+	}
+	return *n ? 0 : kernel_copy(g, node, calls, n);
+}
+
 /* ---- along an axis ---- */
 
 void kernel_around(const struct vtac_tensor *t, int axis, uint32_t *outer, uint32_t *inner)
@@ -355,8 +406,10 @@ static int batch_norm_calls(struct vtac_graph *g, const struct vtac_node *node,
 static int softmax_calls(struct vtac_graph *g, const struct vtac_node *node,
 			 struct vtac_call *calls, unsigned int *n)
 {
-	struct vtac_call *c = kernel_call(&calls[(*n)++], node->attr.softmax.log ?
-					  VTACPU_LOG_SOFTMAX_F32 : VTACPU_SOFTMAX_F32);
+	struct vtac_call *c = kernel_call(&calls[(*n)++],
+					  node->attr.softmax.hard ? VTACPU_HARDMAX_F32 :
+					  node->attr.softmax.log ? VTACPU_LOG_SOFTMAX_F32 :
+					  VTACPU_SOFTMAX_F32);
 	struct vtacpu_softmax_f32 *p = &c->p.softmax_f32;
 	const struct vtac_tensor *x = node->in[0];
 	int axis = node->attr.softmax.axis;
@@ -425,6 +478,38 @@ static int norm_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 	for (unsigned int i = 0; i < 3; i++)
 		c->io[i] = kernel_in(node, i);
 	c->io[3] = node->out[0];
+	return 0;
+}
+
+static int lrn_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		     unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_LRN_F32);
+	struct vtacpu_lrn_f32 *p = &c->p.lrn_f32;
+
+	(void)g;
+	kernel_around(node->in[0], 1, &p->n, &p->plane);
+	p->c = (uint32_t)node->in[0]->dims[1];
+	p->size = (uint32_t)node->attr.lrn.size;
+	p->alpha = node->attr.lrn.alpha;
+	p->beta = node->attr.lrn.beta;
+	p->bias = node->attr.lrn.bias;
+	c->io[0] = node->in[0];
+	c->io[1] = node->out[0];
+	return 0;
+}
+
+static int det_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		     unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_DET_F32);
+	const struct vtac_tensor *x = node->in[0];
+
+	(void)g;
+	c->p.det_f32 = (struct vtacpu_det_f32){ (uint32_t)vtac_elements(node->out[0]),
+						(uint32_t)x->dims[x->rank - 1] };
+	c->io[0] = x;
+	c->io[1] = node->out[0];
 	return 0;
 }
 
@@ -579,7 +664,7 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_MAX] = { binary_calls, true }, [VTAC_MIN] = { binary_calls, true },
 	[VTAC_BINARY] = { binary_calls, true }, [VTAC_WHERE] = { kernel_where, true },
 	[VTAC_CAST] = { kernel_cast, true },
-	[VTAC_MAX_POOL] = { pool_calls, false }, [VTAC_AVG_POOL] = { pool_calls, false },
+	[VTAC_MAX_POOL] = { pool_calls, true }, [VTAC_AVG_POOL] = { pool_calls, false },
 	[VTAC_CLIP] = { unary_calls, false }, [VTAC_LEAKY_RELU] = { unary_calls, false },
 	[VTAC_HARD_SIGMOID] = { unary_calls, false }, [VTAC_HARD_SWISH] = { unary_calls, false },
 	[VTAC_UNARY] = { unary_calls, true },
@@ -601,6 +686,9 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_DEPTH_TO_SPACE] = { kernel_depth_to_space, true },
 	[VTAC_RESHAPE] = { kernel_copy, true }, [VTAC_IDENTITY] = { kernel_copy, true },
 	[VTAC_COPY] = { kernel_transfer, true },
+	[VTAC_LIMIT] = { limit_calls, true }, [VTAC_LRN] = { lrn_calls, false },
+	[VTAC_DET] = { det_calls, false }, [VTAC_ONE_HOT] = { kernel_one_hot, true },
+	[VTAC_REVERSE_SEQUENCE] = { kernel_reverse_sequence, true },
 };
 
 static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool any_type)

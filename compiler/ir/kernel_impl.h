@@ -60,6 +60,10 @@ int kernel_cum_sum(struct vtac_graph *g, const struct vtac_node *node, struct vt
 		   unsigned int *n);
 int kernel_gather(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		  unsigned int *n);
+int kernel_one_hot(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		   unsigned int *n);
+int kernel_reverse_sequence(struct vtac_graph *g, const struct vtac_node *node,
+			    struct vtac_call *calls, unsigned int *n);
 /* Of VTAC_GATHER_ELEMENTS, VTAC_SCATTER_ELEMENTS; of VTAC_GATHER_ND, VTAC_SCATTER_ND. */
 int kernel_elements(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		    unsigned int *n);

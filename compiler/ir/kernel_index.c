@@ -106,6 +106,37 @@ int kernel_gather(struct vtac_graph *g, const struct vtac_node *node, struct vta
 	return 0;
 }
 
+int kernel_one_hot(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		   unsigned int *n)
+{
+	struct vtacpu_one_hot *p = &next_call(calls, n, VTACPU_ONE_HOT, node)->p.one_hot;
+
+	(void)g;
+	p->bytes = (uint32_t)vtac_dtype_size(node->in[1]->dtype);
+	p->index_type = vtac_cpu_type(node->in[0]->dtype);
+	kernel_around(node->out[0], node->attr.one_hot.axis, &p->outer, &p->inner);
+	p->depth = (uint32_t)node->attr.one_hot.depth;
+	return 0;
+}
+
+int kernel_reverse_sequence(struct vtac_graph *g, const struct vtac_node *node,
+			    struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = next_call(calls, n, VTACPU_REVERSE_SEQUENCE, node);
+	struct vtacpu_reverse_sequence *p = &c->p.reverse_sequence;
+	const struct vtac_tensor *x = node->in[0];
+	uint32_t outer;
+
+	(void)g;
+	p->bytes = (uint32_t)vtac_dtype_size(x->dtype);
+	p->length_type = vtac_cpu_type(node->in[1]->dtype);
+	kernel_around(x, 1, &outer, &p->inner);
+	p->steps = (uint32_t)x->dims[node->attr.reverse.time];
+	p->batch = (uint32_t)x->dims[1 - node->attr.reverse.time];
+	p->batch_first = node->attr.reverse.time == 1;
+	return 0;
+}
+
 /* ---- in several dimensions ---- */
 
 int kernel_elements(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,

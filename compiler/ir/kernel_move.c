@@ -138,18 +138,32 @@ int kernel_transpose(struct vtac_graph *g, const struct vtac_node *node, struct 
 	return 0;
 }
 
+/* The reverse of a move of all values. */
+static struct vtacpu_move reverse_move(struct vtacpu_move m)
+{
+	for (uint32_t i = 0; i < m.rank; i++) {
+		int32_t stride = m.x_stride[i];
+
+		m.x_stride[i] = m.y_stride[i];
+		m.y_stride[i] = stride;
+	}
+	return m;
+}
+
 int kernel_depth_to_space(struct vtac_graph *g, const struct vtac_node *node,
 			  struct vtac_call *calls, unsigned int *n)
 {
-	const struct vtac_tensor *x = node->in[0];
+	bool inverse = node->attr.depth_to_space.inverse;
+	const struct vtac_tensor *deep = inverse ? node->out[0] : node->in[0];
+	struct vtacpu_move m =
+		vtacpu_depth_to_space(value_bytes(node), (uint32_t)deep->dims[0],
+				      (uint32_t)deep->dims[1], (uint32_t)deep->dims[2],
+				      (uint32_t)deep->dims[3],
+				      (uint32_t)node->attr.depth_to_space.block,
+				      node->attr.depth_to_space.crd);
 
 	(void)g;
-	move_call(calls, n,
-		  vtacpu_depth_to_space(value_bytes(node), (uint32_t)x->dims[0],
-					(uint32_t)x->dims[1], (uint32_t)x->dims[2],
-					(uint32_t)x->dims[3],
-					(uint32_t)node->attr.depth_to_space.block,
-					node->attr.depth_to_space.crd), x, node->out[0]);
+	move_call(calls, n, inverse ? reverse_move(m) : m, node->in[0], node->out[0]);
 	return 0;
 }
 

@@ -159,10 +159,51 @@ static int clip_limit(struct vtac_graph *g, const struct vtac_node *node, unsign
 	return 0;
 }
 
+/* Limits of the input's type. */
+static int shape_limit(struct vtac_graph *g, struct vtac_node *node)
+{
+	for (unsigned int i = 1; i < node->n_in; i++)
+		if (node->in[i] && (node->in[i]->dtype != node->in[0]->dtype ||
+				    vtac_elements(node->in[i]) != 1))
+			return vtac_fail(g, node, "Its limit %.120s is not one value of its type.",
+					 node->in[i]->name);
+	return shape_same(g, node);
+}
+
+static bool is_float_constant(const struct vtac_node *node, unsigned int i)
+{
+	const struct vtac_tensor *t = i < node->n_in ? node->in[i] : NULL;
+
+	return !t || (t->data && t->dtype == VTAC_F32);
+}
+
+/* A Relu, or a clip without limits. */
+static int clip_integers(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *zero;
+	uint64_t none = 0;
+
+	if (node->attr.clip.lo == 0) {
+		zero = vtac_tensor_const(g, "zero", node->in[0]->dtype, 0, NULL, &none, true);
+		if (!zero || vtac_node_resize_in(g, node, 3) || vtac_node_set_in(g, node, 1, zero))
+			return -1;
+	}
+	node->op = VTAC_LIMIT;
+	return shape_limit(g, node);
+}
+
 static int shape_clip(struct vtac_graph *g, struct vtac_node *node)
 {
 	float *lo = &node->attr.clip.lo, *hi = &node->attr.clip.hi;
 
+	if (node->in[0]->dtype != VTAC_F32 && !(node->n_in > 1 && node->in[1]) &&
+	    !(node->n_in > 2 && node->in[2]))
+		return clip_integers(g, node);
+	/* Limits of other types, and those that are computed */
+	if (node->n_in > 1 && !(is_float_constant(node, 1) && is_float_constant(node, 2))) {
+		node->op = VTAC_LIMIT;
+		return shape_limit(g, node);
+	}
 	if (clip_limit(g, node, 1, lo) || clip_limit(g, node, 2, hi) ||
 	    vtac_node_resize_in(g, node, 1))
 		return -1;
@@ -273,7 +314,8 @@ static int shape_reduce(struct vtac_graph *g, struct vtac_node *node)
 			if (v[i] < -VTAC_RANK_MAX || v[i] > VTAC_RANK_MAX ||
 			    shape_axis(g, node, (int)v[i], x->rank, &axis))
 				return vtac_fail(g, node, "Its axes are out of range.");
-			axes |= 1u << axis;
+			for (axes |= 1u << axis; node->attr.reduce.onward && axis < x->rank; axis++)
+				axes |= 1u << axis;
 		}
 		node->attr.reduce.axes = n > 0 || node->attr.reduce.noop ? axes :
 			(1u << x->rank) - 1;
@@ -372,6 +414,9 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_SHAPE] = shape_shape, [VTAC_GATHER] = shape_gather,
 	[VTAC_CONSTANT_OF_SHAPE] = shape_constant_of_shape, [VTAC_EXPAND] = shape_expand,
 	[VTAC_WHERE] = shape_where,
+	[VTAC_LIMIT] = shape_limit, [VTAC_LRN] = shape_lrn, [VTAC_DET] = shape_det,
+	[VTAC_ONE_HOT] = shape_one_hot, [VTAC_REVERSE_SEQUENCE] = shape_reverse_sequence,
+	[VTAC_EYE] = shape_eye, [VTAC_MEL_WEIGHTS] = shape_mel_weights,
 };
 
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node)

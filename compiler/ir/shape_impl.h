@@ -25,6 +25,7 @@ int shape_broadcast(struct vtac_graph *g, const struct vtac_node *node, int *ran
 		    const struct vtac_tensor *b);
 
 /* shape_window.c */
+int shape_lrn(struct vtac_graph *g, struct vtac_node *node);
 int shape_conv(struct vtac_graph *g, struct vtac_node *node);
 int shape_conv_transpose(struct vtac_graph *g, struct vtac_node *node);
 int shape_pool(struct vtac_graph *g, struct vtac_node *node);
@@ -50,6 +51,11 @@ int shape_scatter_elements(struct vtac_graph *g, struct vtac_node *node);
 int shape_scatter_nd(struct vtac_graph *g, struct vtac_node *node);
 int shape_arg(struct vtac_graph *g, struct vtac_node *node);
 int shape_top(struct vtac_graph *g, struct vtac_node *node);
+int shape_one_hot(struct vtac_graph *g, struct vtac_node *node);
+int shape_reverse_sequence(struct vtac_graph *g, struct vtac_node *node);
+int shape_det(struct vtac_graph *g, struct vtac_node *node);
+int shape_eye(struct vtac_graph *g, struct vtac_node *node);
+int shape_mel_weights(struct vtac_graph *g, struct vtac_node *node);
 int shape_cum_sum(struct vtac_graph *g, struct vtac_node *node);
 int shape_norm(struct vtac_graph *g, struct vtac_node *node);
 int shape_recurrent(struct vtac_graph *g, struct vtac_node *node);

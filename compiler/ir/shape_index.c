@@ -286,6 +286,94 @@ int shape_recurrent(struct vtac_graph *g, struct vtac_node *node)
 
 /* ---- others ---- */
 
+static double number_of(const struct vtac_tensor *t)
+{
+	return t->dtype == VTAC_F32 ? (double)*(const float *)t->data :
+	       t->dtype == VTAC_I32 ? (double)*(const int32_t *)t->data :
+	       (double)*(const int64_t *)t->data;
+}
+
+static bool is_number(const struct vtac_tensor *t)
+{
+	return t->data && vtac_elements(t) == 1 &&
+	       (t->dtype == VTAC_F32 || t->dtype == VTAC_I32 || t->dtype == VTAC_I64);
+}
+
+int shape_one_hot(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *at = node->in[0];
+	int64_t dims[VTAC_RANK_MAX];
+	int axis = node->attr.one_hot.axis;
+	double depth;
+
+	if (node->n_in < 3)
+		return 0;	/* done before */
+	depth = is_number(node->in[1]) ? number_of(node->in[1]) : 0;
+	if (!(depth >= 1 && depth <= INT32_MAX))
+		return vtac_fail(g, node, "Its depth is not one constant from 1 on.");
+	if (vtac_elements(node->in[2]) != 2 || at->rank == VTAC_RANK_MAX ||
+	    (at->dtype != VTAC_I32 && at->dtype != VTAC_I64))
+		return vtac_fail(g, node, "Its values are not two, or it has too many dimensions.");
+	if (shape_axis(g, node, axis, at->rank + 1, &axis))
+		return -1;
+	for (int i = 0; i <= at->rank; i++)
+		dims[i] = i == axis ? (int64_t)depth : at->dims[i < axis ? i : i - 1];
+	node->attr.one_hot.axis = axis;
+	node->attr.one_hot.depth = (int64_t)depth;
+	if (vtac_node_set_in(g, node, 1, node->in[2]) || vtac_node_resize_in(g, node, 2))
+		return -1;
+	node->out[0]->dtype = node->in[1]->dtype;
+	return vtac_set_shape(g, node, node->out[0], at->rank + 1, dims);
+}
+
+int shape_reverse_sequence(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0], *n = node->in[1];
+
+	if (x->rank < 2 || n->rank != 1 || n->dims[0] != x->dims[1 - node->attr.reverse.time] ||
+	    (n->dtype != VTAC_I32 && n->dtype != VTAC_I64))
+		return vtac_fail(g, node, "Its lengths are not one for each sequence.");
+	return shape_out(g, node, x->rank, x->dims);
+}
+
+int shape_det(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2])
+		return vtac_fail(g, node, "Its input is not square matrices.");
+	return shape_out(g, node, x->rank - 2, x->dims);
+}
+
+int shape_eye(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	if (x->rank != 2)
+		return vtac_fail(g, node, "Its input has %d dimensions.", x->rank);
+	node->out[0]->dtype = node->attr.eye.given ? node->attr.eye.to : x->dtype;
+	return vtac_set_shape(g, node, node->out[0], 2, x->dims);
+}
+
+int shape_mel_weights(struct vtac_graph *g, struct vtac_node *node)
+{
+	double v[5];
+
+	for (unsigned int i = 0; i < 5; i++) {
+		if (!is_number(node->in[i]))
+			return vtac_fail(g, node, "Its input %.120s is not one constant number.",
+					 node->in[i]->name);
+		v[i] = number_of(node->in[i]);
+	}
+	if (!(v[0] >= 1 && v[0] <= 65536 && v[1] >= 2 && v[1] <= 1e6 && v[2] > 0))
+		return vtac_fail(g, node, "Its sizes are out of range.");
+	for (unsigned int i = 0; i < 5; i++)
+		node->attr.mel[i] = v[i];
+	node->out[0]->dtype = VTAC_F32;
+	return vtac_set_shape(g, node, node->out[0], 2,
+			      (const int64_t[]){ (int64_t)v[1] / 2 + 1, (int64_t)v[0] });
+}
+
 int shape_tile(struct vtac_graph *g, struct vtac_node *node)
 {
 	int64_t dims[VTAC_RANK_MAX];
@@ -305,13 +393,6 @@ int shape_tile(struct vtac_graph *g, struct vtac_node *node)
 	return shape_out(g, node, x->rank, dims);
 }
 
-static double number_of(const struct vtac_tensor *t)
-{
-	return t->dtype == VTAC_F32 ? (double)*(const float *)t->data :
-	       t->dtype == VTAC_I32 ? (double)*(const int32_t *)t->data :
-	       (double)*(const int64_t *)t->data;
-}
-
 int shape_range(struct vtac_graph *g, struct vtac_node *node)
 {
 	double v[3], n;
@@ -319,8 +400,7 @@ int shape_range(struct vtac_graph *g, struct vtac_node *node)
 	for (unsigned int i = 0; i < 3; i++) {
 		const struct vtac_tensor *t = node->in[i];
 
-		if (!t->data || vtac_elements(t) != 1 || t->dtype != node->in[0]->dtype ||
-		    (t->dtype != VTAC_F32 && t->dtype != VTAC_I32 && t->dtype != VTAC_I64))
+		if (!is_number(t) || t->dtype != node->in[0]->dtype)
 			return vtac_fail(g, node, "Its input %.120s is not one constant number.",
 					 t->name);
 		v[i] = number_of(t);

@@ -343,6 +343,19 @@ int shape_resize(struct vtac_graph *g, struct vtac_node *node)
 	return 0;
 }
 
+static int shape_space_to_depth(struct vtac_graph *g, struct vtac_node *node, int64_t b)
+{
+	const struct vtac_tensor *x = node->in[0];
+	int64_t dims[4] = { x->dims[0] };
+
+	if (!in_range(b, 1) || x->dims[2] % b || x->dims[3] % b)
+		return vtac_fail(g, node, "Its height or width is not a multiple of its block.");
+	dims[1] = x->dims[1] * b * b;
+	dims[2] = x->dims[2] / b;
+	dims[3] = x->dims[3] / b;
+	return shape_out(g, node, 4, dims);
+}
+
 int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
@@ -351,6 +364,8 @@ int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node)
 
 	if (check_picture(g, node))
 		return -1;
+	if (node->attr.depth_to_space.inverse)
+		return shape_space_to_depth(g, node, b);
 	if (!in_range(b, 1) || x->dims[1] % (b * b))
 		return vtac_fail(g, node,
 				 "Its %lld channels are not a multiple of its block's %lld squared.",
@@ -360,4 +375,14 @@ int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node)
 	dims[2] = x->dims[2] * b;
 	dims[3] = x->dims[3] * b;
 	return shape_out(g, node, 4, dims);
+}
+
+int shape_lrn(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	if (x->rank < 2 || !in_range(node->attr.lrn.size, 1))
+		return vtac_fail(g, node, "Its size is %lld, and its input has %d dimensions.",
+				 (long long)node->attr.lrn.size, x->rank);
+	return shape_out(g, node, x->rank, x->dims);
 }

@@ -39,7 +39,7 @@ static const struct onnx_op *find_op(const char *name)
 {
 	static const struct onnx_op *const tables[] = {
 		onnx_ops, onnx_window_ops, onnx_quant_ops, onnx_math_ops, onnx_index_ops,
-		onnx_recurrent_ops,
+		onnx_recurrent_ops, onnx_signal_ops,
 	};
 
 	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
@@ -148,6 +148,25 @@ int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p)
 
 /* ---- the graph ---- */
 
+static int32_t type_in(Onnx__ValueInfoProto *const *infos, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (infos[i]->name && !strcmp(infos[i]->name, name) && infos[i]->type &&
+		    infos[i]->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+			return infos[i]->type->tensor_type->elem_type;
+	return 0;
+}
+
+int32_t onnx_type_of(const struct onnx_reader *r, const char *name)
+{
+	int32_t type = type_in(r->file->input, r->file->n_input, name);
+
+	for (size_t i = 0; !type && i < r->file->n_initializer; i++)
+		if (r->file->initializer[i]->name && !strcmp(r->file->initializer[i]->name, name))
+			type = r->file->initializer[i]->data_type;
+	return type ? type : type_in(r->file->value_info, r->file->n_value_info, name);
+}
+
 static int read_initializers(struct onnx_reader *r, const Onnx__GraphProto *p)
 {
 	if (p->n_sparse_initializer)
@@ -205,8 +224,7 @@ static int read_input(struct onnx_reader *r, const Onnx__ValueInfoProto *p)
 	if (!p->type || p->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
 		return vtac_fail(r->g, NULL, "Input %.120s is not a tensor.", p->name);
 	type = p->type->tensor_type;
-	/* Halves and doubles are for constants: an application would not expect floats. */
-	dtype = type->elem_type >= 10 ? -1 : onnx_dtype(type->elem_type);
+	dtype = onnx_dtype(type->elem_type);
 	if (dtype < 0)
 		return vtac_fail(r->g, NULL, "Input %.120s is of %s, which is not supported.",
 				 p->name, onnx_type_name(type->elem_type));
@@ -284,6 +302,7 @@ static int read_graph(struct onnx_reader *r, const Onnx__GraphProto *p)
 	struct vtac_graph *g = r->g;
 	unsigned int chars = 200;
 
+	r->file = p;
 	if (p->name && vtac_is_name(p->name))
 		g->name = vtac_text(g, "%.*s", vtac_name_cut(p->name, &chars), p->name);
 	if (!g->name || read_initializers(r, p))

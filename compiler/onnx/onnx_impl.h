@@ -11,6 +11,7 @@
 
 struct onnx_reader {
 	struct vtac_graph *g;
+	const Onnx__GraphProto *file;
 	int opset;
 	char dir[4096];		/* the model's directory, resolved; external data is below it */
 };
@@ -37,10 +38,16 @@ void onnx_unpack_free(struct vtac_graph *g, Onnx__ModelProto *model);
 
 /* ---- onnx_tensor.c ---- */
 
-/* The type that values of ONNX's @type are kept as, or -1: halves and doubles as floats. */
+/*
+ * The type that values of ONNX's @type are kept as, or -1: halves and doubles as floats, integers
+ * of 16 bits in 32, unsigned ones of 32 and 64 bits in 64.
+ */
 int onnx_dtype(int32_t type);
-/* FLOAT16 or BFLOAT16, which constants alone may be. */
+/* FLOAT16 or BFLOAT16. */
 bool onnx_is_half(int32_t type);
+bool onnx_is_bfloat(int32_t type);
+/* The file's type of the input or constant @name, or of another tensor if the file says it; or 0. */
+int32_t onnx_type_of(const struct onnx_reader *r, const char *name);
 const char *onnx_type_name(int64_t type);
 /* Set dtype, shape and data of @t from @p. */
 int onnx_tensor_fill(struct onnx_reader *r, struct vtac_tensor *t, const Onnx__TensorProto *p);
@@ -63,7 +70,10 @@ int onnx_attr_axis(struct onnx_node *n, int64_t def, int *axis);
 /* Make input @i of what older files have as an attribute in its place. */
 int onnx_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i, const char *name);
 
-/* ---- onnx_ops.c, onnx_window.c, onnx_quant.c, onnx_math.c, onnx_index.c, onnx_recurrent.c ---- */
+/*
+ * ---- onnx_ops.c, onnx_window.c, onnx_quant.c, onnx_math.c, onnx_index.c, onnx_recurrent.c,
+ * onnx_signal.c ----
+ */
 
 typedef int (*onnx_read_fn)(struct onnx_node *n);
 
@@ -75,7 +85,14 @@ struct onnx_op {
 };
 
 extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[], onnx_math_ops[],
-	onnx_index_ops[], onnx_recurrent_ops[];
+	onnx_index_ops[], onnx_recurrent_ops[], onnx_signal_ops[];
+
+/* Read a node of the file. */
+int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p);
+/* The tensor of this name: as it is, or a new one that something will define. */
+struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name);
+
+/* ---- onnx_make.c ---- */
 
 /* A node of the graph with the first @n_in inputs and the output(s) of @n. */
 struct vtac_node *onnx_make(struct onnx_node *n, enum vtac_op op, unsigned int n_in);
@@ -83,9 +100,31 @@ struct vtac_node *onnx_make(struct onnx_node *n, enum vtac_op op, unsigned int n
 struct vtac_node *onnx_make_all(struct onnx_node *n, enum vtac_op op);
 /* A node in between, with an output of its own; both are called after @n and @op. */
 struct vtac_node *onnx_between(struct onnx_node *n, enum vtac_op op, unsigned int n_in);
-/* Read a node of the file. */
-int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p);
-/* The tensor of this name: as it is, or a new one that something will define. */
-struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name);
+/* Likewise with its inputs. Here and below, an input that is NULL gives NULL. */
+struct vtac_node *onnx_of_one(struct onnx_node *n, enum vtac_op op, struct vtac_tensor *x);
+struct vtac_node *onnx_of_two(struct onnx_node *n, enum vtac_op op, struct vtac_tensor *a,
+			      struct vtac_tensor *b);
+/* The output of such a node. */
+struct vtac_tensor *onnx_two(struct onnx_node *n, enum vtac_op op, struct vtac_tensor *a,
+			     struct vtac_tensor *b);
+struct vtac_tensor *onnx_binary(struct onnx_node *n, enum vtacpu_binary_op op,
+				struct vtac_tensor *a, struct vtac_tensor *b);
+struct vtac_tensor *onnx_unary(struct onnx_node *n, enum vtacpu_act_kind kind,
+			       struct vtac_tensor *x);
+/* @axes are kept, as 1. */
+struct vtac_tensor *onnx_reduce(struct onnx_node *n, enum vtacpu_reduce_op op,
+				struct vtac_tensor *x, struct vtac_tensor *axes);
+struct vtac_tensor *onnx_cast(struct onnx_node *n, enum vtac_dtype to, struct vtac_tensor *x);
+/* To a type of the file's: to halves by rounding. onnx_ops.c */
+struct vtac_tensor *onnx_cast_to(struct onnx_node *n, struct vtac_tensor *x, int64_t to);
+struct vtac_tensor *onnx_reshape(struct onnx_node *n, enum vtac_reshape_kind kind,
+				 struct vtac_tensor *x, struct vtac_tensor *v);
+struct vtac_tensor *onnx_shape(struct onnx_node *n, struct vtac_tensor *x);
+/* Constants */
+struct vtac_tensor *onnx_integer(struct onnx_node *n, int64_t value);
+struct vtac_tensor *onnx_integers(struct onnx_node *n, const int64_t *values, int64_t count);
+struct vtac_tensor *onnx_float(struct onnx_node *n, float value);
+/* Make @t, a part of @n, its output @i, if the file has it: after all that reads @t. */
+int onnx_result(struct onnx_node *n, unsigned int i, struct vtac_tensor *t);
 
 #endif /* VTAC_ONNX_IMPL_H */

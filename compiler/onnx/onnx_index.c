@@ -127,10 +127,63 @@ static int read_cum_sum(struct onnx_node *n)
 	return 0;
 }
 
+/* To the other input's type; to halves, of which the file alone knows. */
 static int read_cast_like(struct onnx_node *n)
 {
+	int32_t type = onnx_type_of(n->r, n->in[1]->name);
+
 	onnx_attr(n, "saturate");
+	if (onnx_is_half(type))
+		return onnx_result(n, 0, onnx_cast_to(n, n->in[0], type));
 	return onnx_make(n, VTAC_CAST, 2) ? 0 : -1;
+}
+
+static int read_eye_like(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_EYE, 1);
+	int64_t type;
+	int dtype;
+
+	if (!node || onnx_attr_int(n, "k", 0, &node->attr.eye.k) ||
+	    onnx_attr_int(n, "dtype", 0, &type))
+		return -1;
+	node->attr.eye.given = type != 0;
+	dtype = type > 0 && type < 64 ? onnx_dtype((int32_t)type) : VTAC_F32;
+	if (dtype < 0)
+		return onnx_fail(n, "It makes %s, which is not supported.", onnx_type_name(type));
+	node->attr.eye.to = (enum vtac_dtype)dtype;
+	return 0;
+}
+
+static int read_one_hot(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_ONE_HOT, 0);
+	struct vtac_tensor *index = n->in[0];
+	int32_t type = onnx_type_of(n->r, index->name);
+
+	if (!node || vtac_node_resize_in(n->g, node, 3) ||
+	    onnx_attr_axis(n, -1, &node->attr.one_hot.axis))
+		return -1;
+	/* Indices may be of any type. */
+	if (type != 6 && type != 7)
+		index = onnx_cast(n, VTAC_I64, index);
+	return !index || vtac_node_set_in(n->g, node, 0, index) ||
+	       vtac_node_set_in(n->g, node, 1, n->in[1]) ||
+	       vtac_node_set_in(n->g, node, 2, n->in[2]) ? -1 : 0;
+}
+
+static int read_reverse_sequence(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_REVERSE_SEQUENCE, 2);
+	int64_t batch, time;
+
+	if (!node || onnx_attr_int(n, "batch_axis", 1, &batch) ||
+	    onnx_attr_int(n, "time_axis", 0, &time))
+		return -1;
+	if (batch < 0 || batch > 1 || time != 1 - batch)
+		return onnx_fail(n, "Its axes are not 0 and 1.");
+	node->attr.reverse.time = (int)time;
+	return 0;
 }
 
 static int read_range(struct onnx_node *n)
@@ -173,10 +226,13 @@ const struct onnx_op onnx_index_ops[] = {
 	{ "ArgMin", 1, 1, 1, read_arg_min, NULL },
 	{ "CastLike", 2, 2, 1, read_cast_like, NULL },
 	{ "CumSum", 2, 2, 1, read_cum_sum, NULL },
+	{ "EyeLike", 1, 1, 1, read_eye_like, NULL },
 	{ "Gather", 2, 2, 1, read_gather, NULL },
 	{ "GatherElements", 2, 2, 1, read_gather_elements, NULL },
 	{ "GatherND", 2, 2, 1, read_gather_nd, NULL },
+	{ "OneHot", 3, 3, 1, read_one_hot, NULL },
 	{ "Range", 3, 3, 1, read_range, NULL },
+	{ "ReverseSequence", 2, 2, 1, read_reverse_sequence, NULL },
 	{ "Scatter", 3, 3, 1, read_scatter_elements, NULL },
 	{ "ScatterElements", 3, 3, 1, read_scatter_elements, NULL },
 	{ "ScatterND", 3, 3, 1, read_scatter_nd, NULL },

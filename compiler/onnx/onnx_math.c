@@ -72,6 +72,16 @@ static int read_mod(struct onnx_node *n)
 			   n->in[0], n->in[1]);
 }
 
+/* Unsigned integers that are kept in wider ones lose the bits above their own. */
+static struct vtac_tensor *mask_bits(struct onnx_node *n, struct vtac_tensor *y)
+{
+	int32_t type = onnx_type_of(n->r, n->in[0]->name);
+
+	if (type == 4 || type == 12)	/* uint16, uint32 */
+		y = onnx_binary(n, VTACPU_AND, y, onnx_integer(n, type == 4 ? 0xffff : 0xffffffff));
+	return y;
+}
+
 static int read_bit_shift(struct onnx_node *n)
 {
 	static const char *const ways[] = { "LEFT", "RIGHT", NULL };
@@ -79,30 +89,21 @@ static int read_bit_shift(struct onnx_node *n)
 
 	if (onnx_attr_word(n, "direction", ways, -1, &way))
 		return -1;
-	return make_binary(n, onnx_make(n, VTAC_BINARY, 2),
-			   way ? VTACPU_SHIFT_RIGHT : VTACPU_SHIFT_LEFT, n->in[0], n->in[1]);
-}
-
-static struct vtac_tensor *make_integer(struct onnx_node *n, int64_t value)
-{
-	return vtac_tensor_const(n->g, "number", VTAC_I64, 0, NULL, &value, true);
-}
-
-static struct vtac_tensor *make_float(struct onnx_node *n, float value)
-{
-	return vtac_tensor_const(n->g, "number", VTAC_F32, 0, NULL, &value, true);
+	return onnx_result(n, 0, mask_bits(n, onnx_binary(n, way ? VTACPU_SHIFT_RIGHT :
+							  VTACPU_SHIFT_LEFT, n->in[0],
+							  n->in[1])));
 }
 
 static int read_not(struct onnx_node *n)
 {
 	return make_binary(n, onnx_make(n, VTAC_BINARY, 2), VTACPU_XOR, n->in[0],
-			   make_integer(n, 1));
+			   onnx_integer(n, 1));
 }
 
 static int read_bitwise_not(struct onnx_node *n)
 {
-	return make_binary(n, onnx_make(n, VTAC_BINARY, 2), VTACPU_XOR, n->in[0],
-			   make_integer(n, -1));
+	return onnx_result(n, 0, mask_bits(n, onnx_binary(n, VTACPU_XOR, n->in[0],
+							  onnx_integer(n, -1))));
 }
 
 /* A number is what equals itself. */
@@ -113,7 +114,7 @@ static int read_is_nan(struct onnx_node *n)
 	if (make_binary(n, same, VTACPU_EQUAL, n->in[0], n->in[0]))
 		return -1;
 	return make_binary(n, onnx_make(n, VTAC_BINARY, 2), VTACPU_XOR, same->out[0],
-			   make_integer(n, 1));
+			   onnx_integer(n, 1));
 }
 
 static int read_is_inf(struct onnx_node *n)
@@ -126,16 +127,16 @@ static int read_is_inf(struct onnx_node *n)
 		return -1;
 	if (!negative && !positive)
 		return make_binary(n, onnx_make(n, VTAC_BINARY, 2), VTACPU_LESS, n->in[0],
-				   make_float(n, -INFINITY));
+				   onnx_float(n, -INFINITY));
 	if (!negative || !positive)
 		return make_binary(n, onnx_make(n, VTAC_BINARY, 2), VTACPU_EQUAL, n->in[0],
-				   make_float(n, negative ? -INFINITY : INFINITY));
+				   onnx_float(n, negative ? -INFINITY : INFINITY));
 	abs = onnx_between(n, VTAC_UNARY, 1);
 	if (!abs || vtac_node_set_in(n->g, abs, 0, n->in[0]))
 		return -1;
 	abs->attr.unary.kind = VTACPU_ACT_ABS;
 	return make_binary(n, onnx_make(n, VTAC_BINARY, 2), VTACPU_EQUAL, abs->out[0],
-			   make_float(n, INFINITY));
+			   onnx_float(n, INFINITY));
 }
 
 /* The sum of all, divided by their number. */
@@ -153,7 +154,7 @@ static int read_mean(struct onnx_node *n)
 	}
 	node = onnx_make(n, VTAC_DIV, 2);
 	return node && !vtac_node_set_in(n->g, node, 0, sum) ?
-	       vtac_node_set_in(n->g, node, 1, make_float(n, (float)n->n_in)) : -1;
+	       vtac_node_set_in(n->g, node, 1, onnx_float(n, (float)n->n_in)) : -1;
 }
 
 /* ---- reductions ---- */
@@ -190,31 +191,55 @@ static int read_reduce(struct onnx_node *n)
 	return vtac_node_set_in(n->g, then, 0, node->out[0]);
 }
 
-/* A reduction of @x along @axes, which keeps its dimensions. */
-static struct vtac_node *make_reduce(struct onnx_node *n, enum vtacpu_reduce_op op,
-				     struct vtac_tensor *x, struct vtac_tensor *axes)
-{
-	struct vtac_node *node = onnx_between(n, VTAC_REDUCE, 2);
+/* ---- normalisation ---- */
 
-	if (!node || !axes || vtac_node_set_in(n->g, node, 0, x) ||
-	    vtac_node_set_in(n->g, node, 1, axes))
-		return NULL;
-	node->attr.reduce.op = op;
-	node->attr.reduce.keep = true;
-	return node;
+/* The mean over all dimensions from @axis on. */
+static struct vtac_tensor *make_mean(struct onnx_node *n, struct vtac_tensor *x, int axis)
+{
+	struct vtac_tensor *y = onnx_reduce(n, VTACPU_REDUCE_MEAN, x, onnx_integer(n, axis));
+
+	if (y)
+		y->producer->attr.reduce.onward = true;
+	return y;
 }
 
-/* ---- normalisation ---- */
+/* The outputs Mean and InvStdDev: 1 / sqrt(variance + epsilon). */
+static int make_statistics(struct onnx_node *n, int axis, float epsilon)
+{
+	struct vtac_tensor *mean = make_mean(n, n->in[0], axis), *x, *y;
+
+	if (n->n_out > 2 && n->out[2]) {
+		x = onnx_two(n, VTAC_SUB, n->in[0], mean);
+		y = make_mean(n, onnx_two(n, VTAC_MUL, x, x), axis);
+		y = onnx_two(n, VTAC_ADD, y, onnx_float(n, epsilon));
+		y = onnx_unary(n, VTACPU_ACT_RECIPROCAL, onnx_unary(n, VTACPU_ACT_SQRT, y));
+		if (onnx_result(n, 2, y))
+			return -1;
+	}
+	return onnx_result(n, 1, mean);
+}
 
 static int read_layer_norm(struct onnx_node *n)
 {
-	struct vtac_node *node = onnx_make(n, VTAC_NORM, 3);
+	struct vtac_node *node;
+	float epsilon;
 	int64_t type;
+	int axis;
 
-	if (!node || onnx_attr_float(n, "epsilon", 0.00001f, &node->attr.norm.epsilon) ||
+	if (onnx_attr_float(n, "epsilon", 0.00001f, &epsilon) || onnx_attr_axis(n, -1, &axis) ||
 	    onnx_attr_int(n, "stash_type", 1, &type))
 		return -1;
-	return onnx_attr_axis(n, -1, &node->attr.norm.axis);
+	if (n->n_out > 3 || !n->out[0])
+		return onnx_fail(n, "It has no first output, or more than three.");
+	if (n->n_out > 1 && make_statistics(n, axis, epsilon))
+		return -1;
+	n->n_out = 1;
+	node = onnx_make(n, VTAC_NORM, 3);
+	if (!node)
+		return -1;
+	node->attr.norm.epsilon = epsilon;
+	node->attr.norm.axis = axis;
+	return 0;
 }
 
 static int read_instance_norm(struct onnx_node *n)
@@ -243,7 +268,7 @@ static int read_group_norm(struct onnx_node *n)
 /* x / |x|, by the sum of magnitudes or the root of the sum of squares. */
 static int read_lp_norm(struct onnx_node *n)
 {
-	struct vtac_node *sum, *root, *y;
+	struct vtac_tensor *sum;
 	int64_t p;
 	int axis;
 
@@ -251,56 +276,46 @@ static int read_lp_norm(struct onnx_node *n)
 		return -1;
 	if (p != 1 && p != 2)
 		return onnx_fail(n, "Its p is %lld.", (long long)p);
-	sum = make_reduce(n, p == 1 ? VTACPU_REDUCE_L1 : VTACPU_REDUCE_SUM_SQUARE, n->in[0],
-			  make_integer(n, axis));
-	if (sum && p == 2) {
-		root = onnx_between(n, VTAC_UNARY, 1);
-		if (!root || vtac_node_set_in(n->g, root, 0, sum->out[0]))
-			return -1;
-		root->attr.unary.kind = VTACPU_ACT_SQRT;
-		sum = root;
-	}
-	y = onnx_make(n, VTAC_DIV, 1);
-	return sum && y && !vtac_node_resize_in(n->g, y, 2) ?
-	       vtac_node_set_in(n->g, y, 1, sum->out[0]) : -1;
-}
-
-/* Two operands, in between. */
-static struct vtac_tensor *make_between(struct onnx_node *n, enum vtac_op op,
-					struct vtac_tensor *a, struct vtac_tensor *b)
-{
-	struct vtac_node *node = onnx_between(n, op, 2);
-
-	if (!node || !a || !b || vtac_node_set_in(n->g, node, 0, a) ||
-	    vtac_node_set_in(n->g, node, 1, b))
-		return NULL;
-	return node->out[0];
+	sum = onnx_reduce(n, p == 1 ? VTACPU_REDUCE_L1 : VTACPU_REDUCE_SUM_SQUARE, n->in[0],
+			  onnx_integer(n, axis));
+	if (p == 2)
+		sum = onnx_unary(n, VTACPU_ACT_SQRT, sum);
+	return onnx_result(n, 0, onnx_two(n, VTAC_DIV, n->in[0], sum));
 }
 
 /* (x - mean) / (sqrt(variance) + 1e-9), as ONNX's function has it */
 static int read_mvn(struct onnx_node *n)
 {
-	static const int64_t def[] = { 0, 2, 3 }, three = 3;
-	struct vtac_tensor *axes, *centred;
-	struct vtac_node *mean, *square, *root, *y;
+	static const int64_t def[] = { 0, 2, 3 };
+	struct vtac_tensor *axes, *x, *root;
 
 	if (onnx_attr_const(n, "axes", &axes))
 		return -1;
 	if (!axes)
-		axes = vtac_tensor_const(n->g, "axes", VTAC_I64, 1, &three, def, true);
-	mean = make_reduce(n, VTACPU_REDUCE_MEAN, n->in[0], axes);
-	centred = mean ? make_between(n, VTAC_SUB, n->in[0], mean->out[0]) : NULL;
-	square = centred ? make_reduce(n, VTACPU_REDUCE_MEAN,
-				       make_between(n, VTAC_MUL, centred, centred), axes) : NULL;
-	root = square ? onnx_between(n, VTAC_UNARY, 1) : NULL;
-	if (!root || vtac_node_set_in(n->g, root, 0, square->out[0]))
+		axes = onnx_integers(n, def, 3);
+	x = onnx_two(n, VTAC_SUB, n->in[0],
+		     onnx_reduce(n, VTACPU_REDUCE_MEAN, n->in[0], axes));
+	root = onnx_unary(n, VTACPU_ACT_SQRT,
+			  onnx_reduce(n, VTACPU_REDUCE_MEAN, onnx_two(n, VTAC_MUL, x, x), axes));
+	return onnx_result(n, 0, onnx_two(n, VTAC_DIV, x,
+					  onnx_two(n, VTAC_ADD, root,
+						   onnx_float(n, 0.000000001f))));
+}
+
+static int read_lrn(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_LRN, 1);
+
+	if (!node || onnx_attr_float(n, "alpha", 0.0001f, &node->attr.lrn.alpha) ||
+	    onnx_attr_float(n, "beta", 0.75f, &node->attr.lrn.beta) ||
+	    onnx_attr_float(n, "bias", 1, &node->attr.lrn.bias))
 		return -1;
-	root->attr.unary.kind = VTACPU_ACT_SQRT;
-	y = onnx_make(n, VTAC_DIV, 0);
-	if (!y || vtac_node_resize_in(n->g, y, 2) || vtac_node_set_in(n->g, y, 0, centred))
-		return -1;
-	return vtac_node_set_in(n->g, y, 1, make_between(n, VTAC_ADD, root->out[0],
-							 make_float(n, 0.000000001f)));
+	return onnx_attr_int(n, "size", 0, &node->attr.lrn.size);
+}
+
+static int read_det(struct onnx_node *n)
+{
+	return onnx_make(n, VTAC_DET, 1) ? 0 : -1;
 }
 
 #define UNARY_OF(name, kind, alpha, beta, alpha_def, beta_def) \
@@ -340,12 +355,14 @@ const struct onnx_op onnx_math_ops[] = {
 	REDUCE("ReduceSum", SUM, NONE), REDUCE("ReduceSumSquare", SUM_SQUARE, NONE),
 	{ "BitShift", 2, 2, 1, read_bit_shift, NULL },
 	{ "BitwiseNot", 1, 1, 1, read_bitwise_not, NULL },
+	{ "Det", 1, 1, 1, read_det, NULL },
 	{ "Gelu", 1, 1, 1, read_gelu, NULL },
 	{ "GroupNormalization", 3, 3, 1, read_group_norm, NULL },
 	{ "InstanceNormalization", 3, 3, 1, read_instance_norm, NULL },
 	{ "IsInf", 1, 1, 1, read_is_inf, NULL },
 	{ "IsNaN", 1, 1, 1, read_is_nan, NULL },
-	{ "LayerNormalization", 2, 3, 3, read_layer_norm, NULL },
+	{ "LayerNormalization", 2, 3, UINT32_MAX, read_layer_norm, NULL },
+	{ "LRN", 1, 1, 1, read_lrn, NULL },
 	{ "LpNormalization", 1, 1, 1, read_lp_norm, NULL },
 	{ "Mean", 1, UINT32_MAX, 1, read_mean, NULL },
 	{ "MeanVarianceNormalization", 1, 1, 1, read_mvn, NULL },

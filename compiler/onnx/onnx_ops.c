@@ -11,41 +11,6 @@ static void ignore_attr(struct onnx_node *n, const char *name)
 	onnx_attr(n, name);
 }
 
-struct vtac_node *onnx_make(struct onnx_node *n, enum vtac_op op, unsigned int n_in)
-{
-	struct vtac_node *node = vtac_node_new(n->g, op, n->stub.name, n_in,
-					       n->n_out ? n->n_out : 1);
-
-	if (!node)
-		return NULL;
-	node->file_op = n->stub.file_op;
-	for (unsigned int i = 0; i < n_in && i < n->n_in; i++)
-		if (vtac_node_set_in(n->g, node, i, n->in[i]))
-			return NULL;
-	for (unsigned int i = 0; i < n->n_out; i++)
-		if (n->out[i])
-			vtac_node_set_out(node, i, n->out[i]);
-	return node;
-}
-
-struct vtac_node *onnx_between(struct onnx_node *n, enum vtac_op op, unsigned int n_in)
-{
-	const char *name = vtac_text(n->g, "%s.%s", n->stub.name, vtac_op_name(op));
-	struct vtac_node *node = name ? vtac_node_new(n->g, op, name, n_in, 1) : NULL;
-	struct vtac_tensor *t = node ? vtac_tensor_new(n->g, name, VTAC_F32) : NULL;
-
-	if (!t)
-		return NULL;
-	node->file_op = n->stub.file_op;
-	vtac_node_set_out(node, 0, t);
-	return node;
-}
-
-struct vtac_node *onnx_make_all(struct onnx_node *n, enum vtac_op op)
-{
-	return onnx_make(n, op, n->n_in);
-}
-
 static int read_sub(struct onnx_node *n)
 {
 	return onnx_make_all(n, VTAC_SUB) ? 0 : -1;
@@ -159,25 +124,31 @@ static int read_hard_sigmoid(struct onnx_node *n)
 	return onnx_attr_float(n, "beta", 0.5f, &node->attr.unary.beta);
 }
 
-static int make_softmax(struct onnx_node *n, bool log)
+static int make_softmax(struct onnx_node *n, bool log, bool hard)
 {
 	struct vtac_node *node = onnx_make_all(n, VTAC_SOFTMAX);
 
 	if (!node)
 		return -1;
 	node->attr.softmax.log = log;
+	node->attr.softmax.hard = hard;
 	node->attr.softmax.flat = n->r->opset < 13;
 	return onnx_attr_axis(n, node->attr.softmax.flat ? 1 : -1, &node->attr.softmax.axis);
 }
 
 static int read_softmax(struct onnx_node *n)
 {
-	return make_softmax(n, false);
+	return make_softmax(n, false, false);
 }
 
 static int read_log_softmax(struct onnx_node *n)
 {
-	return make_softmax(n, true);
+	return make_softmax(n, true, false);
+}
+
+static int read_hardmax(struct onnx_node *n)
+{
+	return make_softmax(n, false, true);
 }
 
 static int read_concat(struct onnx_node *n)
@@ -316,6 +287,16 @@ static int read_depth_to_space(struct onnx_node *n)
 	return 0;
 }
 
+static int read_space_to_depth(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make_all(n, VTAC_DEPTH_TO_SPACE);
+
+	if (!node)
+		return -1;
+	node->attr.depth_to_space.inverse = true;
+	return onnx_attr_int(n, "blocksize", 0, &node->attr.depth_to_space.block);
+}
+
 static int read_gemm(struct onnx_node *n)
 {
 	struct vtac_node *node = onnx_make(n, VTAC_GEMM, 3);
@@ -347,7 +328,18 @@ static int read_batch_norm(struct onnx_node *n)
 	return 0;
 }
 
-/* Dropout does nothing in inference; its mask is not computed. */
+/* The mask of a Dropout that drops nothing: true for each value. */
+static int make_mask(struct onnx_node *n)
+{
+	static const uint8_t yes = 1;
+	struct vtac_node *mask = onnx_of_two(n, VTAC_CONSTANT_OF_SHAPE, onnx_shape(n, n->in[0]),
+					     vtac_tensor_const(n->g, "true", VTAC_BOOL, 0, NULL,
+							       &yes, true));
+
+	return mask ? onnx_result(n, 1, mask->out[0]) : -1;
+}
+
+/* Dropout does nothing in inference. */
 static int read_dropout(struct onnx_node *n)
 {
 	const struct vtac_tensor *training = n->n_in > 2 ? n->in[2] : NULL;
@@ -357,7 +349,10 @@ static int read_dropout(struct onnx_node *n)
 	if (training && !(training->data && training->dtype == VTAC_BOOL &&
 			  vtac_elements(training) == 1 && !*(const bool *)training->data))
 		return onnx_fail(n, "It is, or may be, in training mode.");
-	return onnx_make(n, VTAC_IDENTITY, 1) ? 0 : -1;
+	if (n->n_out > 1 && n->out[1] && make_mask(n))
+		return -1;
+	n->n_out = 1;
+	return n->out[0] ? onnx_make(n, VTAC_IDENTITY, 1) ? 0 : -1 : 0;
 }
 
 static int fill_constant(struct onnx_node *n, struct vtac_tensor *t)
@@ -409,21 +404,27 @@ static int read_constant_of_shape(struct onnx_node *n)
 	return vtac_node_set_in(n->g, node, 1, t);
 }
 
+struct vtac_tensor *onnx_cast_to(struct onnx_node *n, struct vtac_tensor *x, int64_t to)
+{
+	int dtype = to > 0 && to < 64 ? onnx_dtype((int32_t)to) : -1;
+
+	if (dtype < 0) {
+		onnx_fail(n, "It casts to %s, which is not supported.", onnx_type_name(to));
+		return NULL;
+	}
+	x = onnx_cast(n, (enum vtac_dtype)dtype, x);
+	return !onnx_is_half((int32_t)to) ? x :
+	       onnx_unary(n, onnx_is_bfloat((int32_t)to) ? VTACPU_ACT_BF16 : VTACPU_ACT_F16, x);
+}
+
 static int read_cast(struct onnx_node *n)
 {
-	struct vtac_node *node = onnx_make_all(n, VTAC_CAST);
 	int64_t to;
-	int dtype;
 
-	if (!node || onnx_attr_int(n, "to", 0, &to))
+	if (onnx_attr_int(n, "to", 0, &to))
 		return -1;
 	ignore_attr(n, "saturate");	/* says how to make floats of 8 bits */
-	/* To halves it would have to round. */
-	dtype = to > 0 && to < 64 && !onnx_is_half((int32_t)to) ? onnx_dtype((int32_t)to) : -1;
-	if (dtype < 0)
-		return onnx_fail(n, "It casts to %s, which is not supported.", onnx_type_name(to));
-	node->attr.cast.to = (enum vtac_dtype)dtype;
-	return 0;
+	return onnx_result(n, 0, onnx_cast_to(n, n->in[0], to));
 }
 
 static int read_shape(struct onnx_node *n)
@@ -445,12 +446,13 @@ const struct onnx_op onnx_ops[] = {
 	{ "ConstantOfShape", 1, 1, 1, read_constant_of_shape, NULL },
 	{ "DepthToSpace", 1, 1, 1, read_depth_to_space, NULL },
 	{ "Div", 2, 2, 1, read_div, NULL },
-	{ "Dropout", 1, 3, 2, read_dropout, NULL },
+	{ "Dropout", 1, 3, UINT32_MAX, read_dropout, NULL },
 	{ "Expand", 2, 2, 1, read_expand, NULL },
 	{ "Flatten", 1, 1, 1, read_flatten, NULL },
 	{ "Gemm", 2, 3, 1, read_gemm, NULL },
 	{ "HardSigmoid", 1, 1, 1, read_hard_sigmoid, NULL },
 	{ "HardSwish", 1, 1, 1, read_hard_swish, NULL },
+	{ "Hardmax", 1, 1, 1, read_hardmax, NULL },
 	{ "Identity", 1, 1, 1, read_identity, NULL },
 	{ "LeakyRelu", 1, 1, 1, read_leaky_relu, NULL },
 	{ "LogSoftmax", 1, 1, 1, read_log_softmax, NULL },
@@ -464,6 +466,7 @@ const struct onnx_op onnx_ops[] = {
 	{ "Shape", 1, 1, 1, read_shape, NULL },
 	{ "Slice", 1, 5, 1, read_slice, NULL },
 	{ "Softmax", 1, 1, 1, read_softmax, NULL },
+	{ "SpaceToDepth", 1, 1, 1, read_space_to_depth, NULL },
 	{ "Split", 1, 2, UINT32_MAX, read_split, NULL },
 	{ "Squeeze", 1, 2, 1, read_squeeze, NULL },
 	{ "Sub", 2, 2, 1, read_sub, NULL },

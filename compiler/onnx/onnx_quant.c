@@ -199,9 +199,37 @@ static int read_matmul_integer(struct onnx_node *n)
 	return node ? end_integer(n, node) : -1;
 }
 
+/* By ONNX's function: the range of the values, and 0, in 256 steps. */
+static int read_dynamic_quantize(struct onnx_node *n)
+{
+	struct vtac_tensor *x = n->in[0], *zero = onnx_float(n, 0), *most = onnx_float(n, 255);
+	struct vtac_tensor *all = onnx_integers(n, NULL, 0), *lo, *hi, *scale, *point, *y;
+
+	if (n->n_out != 3)
+		return onnx_fail(n, "It has %u outputs.", n->n_out);
+	lo = onnx_reduce(n, VTACPU_REDUCE_MIN, x, all);
+	hi = onnx_reduce(n, VTACPU_REDUCE_MAX, x, all);
+	if (!lo || !hi)
+		return -1;
+	lo->producer->attr.reduce.keep = false;
+	hi->producer->attr.reduce.keep = false;
+	lo = onnx_two(n, VTAC_MIN, lo, zero);
+	hi = onnx_two(n, VTAC_MAX, hi, zero);
+	scale = onnx_two(n, VTAC_DIV, onnx_two(n, VTAC_SUB, hi, lo), most);
+	point = onnx_two(n, VTAC_DIV, onnx_two(n, VTAC_SUB, zero, lo), scale);
+	point = onnx_two(n, VTAC_MIN, onnx_two(n, VTAC_MAX, point, zero), most);
+	point = onnx_unary(n, VTACPU_ACT_ROUND, point);
+	y = onnx_unary(n, VTACPU_ACT_ROUND, onnx_two(n, VTAC_DIV, x, scale));
+	y = onnx_two(n, VTAC_ADD, y, point);
+	y = onnx_two(n, VTAC_MIN, onnx_two(n, VTAC_MAX, y, zero), most);
+	return onnx_result(n, 0, onnx_cast(n, VTAC_U8, y)) ||
+	       onnx_result(n, 2, onnx_cast(n, VTAC_U8, point)) || onnx_result(n, 1, scale) ? -1 : 0;
+}
+
 const struct onnx_op onnx_quant_ops[] = {
 	{ "ConvInteger", 2, 4, 1, read_conv_integer, NULL },
 	{ "DequantizeLinear", 2, 3, 1, read_dequantize, NULL },
+	{ "DynamicQuantizeLinear", 1, 1, UINT32_MAX, read_dynamic_quantize, NULL },
 	{ "MatMulInteger", 2, 4, 1, read_matmul_integer, NULL },
 	{ "QLinearConv", 8, 9, 1, read_qlinear_conv, NULL },
 	{ "QLinearMatMul", 8, 8, 1, read_qlinear_matmul, NULL },

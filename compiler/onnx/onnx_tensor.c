@@ -11,8 +11,8 @@
 #include "onnx_impl.h"
 
 enum {
-	FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6, INT64 = 7, BOOL = 9, FLOAT16 = 10,
-	DOUBLE = 11, BFLOAT16 = 16,
+	FLOAT = 1, UINT8 = 2, INT8 = 3, UINT16 = 4, INT16 = 5, INT32 = 6, INT64 = 7, BOOL = 9,
+	FLOAT16 = 10, DOUBLE = 11, UINT32 = 12, UINT64 = 13, BFLOAT16 = 16,
 };
 
 const char *onnx_type_name(int64_t type)
@@ -33,6 +33,11 @@ bool onnx_is_half(int32_t type)
 	return type == FLOAT16 || type == BFLOAT16;
 }
 
+bool onnx_is_bfloat(int32_t type)
+{
+	return type == BFLOAT16;
+}
+
 int onnx_dtype(int32_t type)
 {
 	switch (type) {
@@ -45,8 +50,12 @@ int onnx_dtype(int32_t type)
 		return VTAC_U8;
 	case INT8:
 		return VTAC_I8;
+	case INT16:
+	case UINT16:
 	case INT32:
 		return VTAC_I32;
+	case UINT32:
+	case UINT64:
 	case INT64:
 		return VTAC_I64;
 	case BOOL:
@@ -58,7 +67,8 @@ int onnx_dtype(int32_t type)
 
 static size_t file_size_of(int32_t type)
 {
-	return onnx_is_half(type) ? 2 : type == DOUBLE ? 8 : vtac_dtype_size(onnx_dtype(type));
+	return onnx_is_half(type) || type == INT16 || type == UINT16 ? 2 : type == UINT32 ? 4 :
+	       type == DOUBLE ? 8 : vtac_dtype_size(onnx_dtype(type));
 }
 
 /* ---- values to what they are kept as ---- */
@@ -107,6 +117,19 @@ static void convert(void *dst, const uint8_t *src, int32_t type, uint64_t n)
 	} else if (type == BOOL) {
 		for (uint64_t i = 0; i < n; i++)
 			((uint8_t *)dst)[i] = src[i] != 0;
+	} else if (type == INT16 || type == UINT16) {
+		for (uint64_t i = 0; i < n; i++) {
+			uint16_t v = (uint16_t)(src[2 * i] | src[2 * i + 1] << 8);
+
+			((int32_t *)dst)[i] = type == INT16 ? (int16_t)v : v;
+		}
+	} else if (type == UINT32) {
+		for (uint64_t i = 0; i < n; i++) {
+			uint32_t v;
+
+			memcpy(&v, src + 4 * i, sizeof(v));
+			((int64_t *)dst)[i] = v;
+		}
 	} else {
 		memcpy(dst, src, n * file_size_of(type));
 	}
@@ -142,6 +165,9 @@ static size_t field_count(const Onnx__TensorProto *p)
 		return p->n_double_data;
 	case INT64:
 		return p->n_int64_data;
+	case UINT32:
+	case UINT64:
+		return p->n_uint64_data;
 	default:
 		return p->n_int32_data;
 	}
@@ -166,7 +192,13 @@ static void copy_fields(void *dst, const Onnx__TensorProto *p, size_t n)
 		case INT64:
 			((int64_t *)dst)[i] = p->int64_data[i];
 			break;
+		case UINT32:
+		case UINT64:
+			((int64_t *)dst)[i] = (int64_t)p->uint64_data[i];
+			break;
 		case INT32:
+		case INT16:
+		case UINT16:
 			((int32_t *)dst)[i] = p->int32_data[i];
 			break;
 		case BOOL:
@@ -317,7 +349,8 @@ static int fill_external(struct onnx_reader *r, struct vtac_tensor *t, const Onn
 		return vtac_fail(r->g, NULL,
 				 "Constant %.80s: %.120s ends before its data.", t->name,
 				 e.location);
-	if (!onnx_is_half(p->data_type) && p->data_type != DOUBLE && p->data_type != BOOL) {
+	/* Kept as they are in the file */
+	if (file_size_of(p->data_type) == vtac_dtype_size(t->dtype) && p->data_type != BOOL) {
 		t->data = data;
 		return 0;
 	}

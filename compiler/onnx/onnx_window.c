@@ -4,7 +4,7 @@
 
 #include "onnx_impl.h"
 
-/* Does the operator have windows of one dimension? By its attributes, or constant weights. */
+/* Does the operator have windows of one dimension? By its attributes, or its weights. */
 static bool is_line(struct onnx_node *n)
 {
 	static const char *const names[] = { "kernel_shape", "strides", "dilations" };
@@ -16,7 +16,7 @@ static bool is_line(struct onnx_node *n)
 		if (a)
 			return a->n_ints == 1;
 	}
-	return w && w->data && w->rank == 3;
+	return w && w->rank == 3;
 }
 
 /* A line is a picture of one row. */

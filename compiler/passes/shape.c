@@ -70,6 +70,7 @@ static bool is_foldable(const struct vtac_node *node)
 {
 	switch (node->op) {
 	case VTAC_SHAPE:
+	case VTAC_EYE:
 		return true;
 	case VTAC_CONV:
 	case VTAC_CONV_TRANSPOSE:

@@ -97,6 +97,11 @@ int cpu_arg_need(const struct vtacpu_arg *p, struct vtacpu_need *need);
 int cpu_top_need(const struct vtacpu_top *p, struct vtacpu_need *need);
 int cpu_cum_sum_need(const struct vtacpu_cum_sum *p, struct vtacpu_need *need);
 int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *need);
+int cpu_hardmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need *need);
+int cpu_one_hot_need(const struct vtacpu_one_hot *p, struct vtacpu_need *need);
+int cpu_reverse_sequence_need(const struct vtacpu_reverse_sequence *p, struct vtacpu_need *need);
+int cpu_lrn_f32_need(const struct vtacpu_lrn_f32 *p, struct vtacpu_need *need);
+int cpu_det_f32_need(const struct vtacpu_det_f32 *p, struct vtacpu_need *need);
 
 /* ---- places of values ---- */
 

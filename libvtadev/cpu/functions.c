@@ -260,6 +260,41 @@ static double tangent_hyperbolic(double x)
 	return is_negative(x) ? -y : y;
 }
 
+/* ---- narrower floats ---- */
+
+/* The float of @bits without the last @n bits, half to even. */
+static float cut_bits(uint32_t bits, unsigned int n)
+{
+	uint32_t odd = bits >> n & 1, half = (1u << (n - 1)) - 1;
+	float y;
+
+	bits = (bits + half + odd) & ~((1u << n) - 1);
+	memcpy(&y, &bits, sizeof(y));
+	return y;
+}
+
+static float nearest_bfloat(float x)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return x != x ? x : cut_bits(bits, 16);
+}
+
+/* Below 2^-14 a float16 is a multiple of 2^-24; from 65520 on it is infinite. */
+static float nearest_half(float x)
+{
+	float a = x < 0 ? -x : x;
+	uint32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	if (a >= 65520)
+		return x < 0 ? -(float)infinite() : (float)infinite();
+	if (a < 0.00006103515625f)
+		return (float)nearest((double)x * 16777216.0) / 16777216.0f;
+	return x != x ? x : cut_bits(bits, 13);
+}
+
 float cpu_function(uint32_t kind, float a, float b, float x)
 {
 	double v = (double)x, lo = (double)a, by = (double)b;
@@ -319,6 +354,10 @@ float cpu_function(uint32_t kind, float a, float b, float x)
 	case VTACPU_ACT_GELU_TANH:
 		return (float)(0.5 * v * (1 + tangent_hyperbolic(0.79788456080286535588 *
 								(v + 0.044715 * v * v * v))));
+	case VTACPU_ACT_F16:
+		return nearest_half(x);
+	case VTACPU_ACT_BF16:
+		return nearest_bfloat(x);
 	default:
 		return x;
 	}

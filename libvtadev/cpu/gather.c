@@ -73,6 +73,74 @@ void vtacpu_gather(const struct vtacpu_gather *p, void *const *io, void *scratch
 		}
 }
 
+int cpu_one_hot_need(const struct vtacpu_one_hot *p, struct vtacpu_need *need)
+{
+	const uint32_t y[] = { p->outer, p->depth, p->inner };
+
+	if (p->bytes != 1 && p->bytes != 2 && p->bytes != 4 && p->bytes != 8)
+		return cpu_bad(need, "values have 1, 2, 4 or 8 bytes");
+	if (index_type_ok(need, p->index_type))
+		return -1;
+	if (!cpu_count(y, 3))
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = cpu_count(y, 3);
+	return cpu_operand(need, need->work / p->depth, vtacpu_type_bytes(p->index_type)) ||
+	       cpu_operand(need, 2, p->bytes) || cpu_operand(need, need->work, p->bytes) ? -1 : 0;
+}
+
+void vtacpu_one_hot(const struct vtacpu_one_hot *p, void *const *io, void *scratch)
+{
+	const uint8_t *values = io[1];
+	uint8_t *y = io[2];
+
+	(void)scratch;
+	for (size_t o = 0; o < p->outer; o++)
+		for (size_t d = 0; d < p->depth; d++)
+			for (size_t i = 0; i < p->inner; i++, y += p->bytes) {
+				size_t at = index_at(io[0], o * p->inner + i, p->index_type,
+						     p->depth);
+
+				cpu_copy_value(y, values + (at == d) * p->bytes, p->bytes);
+			}
+}
+
+int cpu_reverse_sequence_need(const struct vtacpu_reverse_sequence *p, struct vtacpu_need *need)
+{
+	const uint32_t dims[] = { p->steps, p->batch, p->inner };
+
+	if (p->bytes != 1 && p->bytes != 2 && p->bytes != 4 && p->bytes != 8)
+		return cpu_bad(need, "values have 1, 2, 4 or 8 bytes");
+	if (index_type_ok(need, p->length_type) || cpu_flag_ok(need, p->batch_first))
+		return -1;
+	if (!cpu_count(dims, 3))
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = cpu_count(dims, 3);
+	return cpu_operand(need, need->work, p->bytes) ||
+	       cpu_operand(need, p->batch, vtacpu_type_bytes(p->length_type)) ||
+	       cpu_operand(need, need->work, p->bytes) ? -1 : 0;
+}
+
+void vtacpu_reverse_sequence(const struct vtacpu_reverse_sequence *p, void *const *io,
+			     void *scratch)
+{
+	size_t row = (size_t)p->inner * p->bytes;
+	size_t step = p->batch_first ? row : row * p->batch;
+	size_t image = p->batch_first ? row * p->steps : row;
+
+	(void)scratch;
+	for (size_t b = 0; b < p->batch; b++) {
+		int64_t n = cpu_integer(io[1], b, p->length_type);
+		size_t length = n < 0 ? 0 : n < p->steps ? (size_t)n : p->steps;
+
+		for (size_t t = 0; t < p->steps; t++) {
+			size_t from = t < length ? length - 1 - t : t;
+
+			memcpy((uint8_t *)io[2] + b * image + t * step,
+			       (const uint8_t *)io[0] + b * image + from * step, row);
+		}
+	}
+}
+
 /* ---- elements ---- */
 
 static int elements_need(const struct vtacpu_elements *p, struct vtacpu_need *need, bool scatter)

@@ -247,6 +247,31 @@ void vtacpu_arg(const struct vtacpu_arg *p, void *const *io, void *scratch)
 		}
 }
 
+int cpu_hardmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need *need)
+{
+	const uint32_t dims[] = { p->outer, p->count, p->inner };
+
+	return rows_need(need, VTACPU_F32, dims) || cpu_operand(need, need->work, 4) ? -1 : 0;
+}
+
+void vtacpu_hardmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch)
+{
+	float *y = io[1];
+
+	(void)scratch;
+	memset(y, 0, (size_t)p->outer * p->count * p->inner * sizeof(*y));
+	for (size_t o = 0; o < p->outer; o++)
+		for (size_t j = 0; j < p->inner; j++) {
+			size_t best = o * p->count * p->inner + j, at = best;
+
+			for (uint32_t i = 1; i < p->count; i++) {
+				at += p->inner;
+				best = is_greater(io[0], VTACPU_F32, at, best) ? at : best;
+			}
+			y[best] = 1;
+		}
+}
+
 int cpu_top_need(const struct vtacpu_top *p, struct vtacpu_need *need)
 {
 	const uint32_t dims[] = { p->outer, p->count, p->inner };

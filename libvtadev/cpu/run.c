@@ -57,6 +57,11 @@ KERNEL(arg)
 KERNEL(top)
 KERNEL(cum_sum)
 KERNEL(recurrent)
+KERNEL(hardmax_f32)
+KERNEL(one_hot)
+KERNEL(reverse_sequence)
+KERNEL(lrn_f32)
+KERNEL(det_f32)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -97,6 +102,11 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_TOP] = ENTRY(top, top),
 	[VTACPU_CUM_SUM] = ENTRY(cum_sum, cum_sum),
 	[VTACPU_RECURRENT] = ENTRY(recurrent, recurrent),
+	[VTACPU_HARDMAX_F32] = ENTRY(hardmax_f32, softmax_f32),
+	[VTACPU_ONE_HOT] = ENTRY(one_hot, one_hot),
+	[VTACPU_REVERSE_SEQUENCE] = ENTRY(reverse_sequence, reverse_sequence),
+	[VTACPU_LRN_F32] = ENTRY(lrn_f32, lrn_f32),
+	[VTACPU_DET_F32] = ENTRY(det_f32, det_f32),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

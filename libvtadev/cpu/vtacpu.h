@@ -84,6 +84,11 @@ enum vtacpu_kernel {
 	VTACPU_TOP,
 	VTACPU_CUM_SUM,
 	VTACPU_RECURRENT,
+	VTACPU_HARDMAX_F32,
+	VTACPU_ONE_HOT,
+	VTACPU_REVERSE_SEQUENCE,
+	VTACPU_LRN_F32,
+	VTACPU_DET_F32,
 	VTACPU_KERNELS,
 };
 
@@ -122,6 +127,7 @@ enum vtacpu_act_kind {
 	VTACPU_ACT_MISH,	/* x * tanh(ln(1 + exp(x))) */
 	VTACPU_ACT_GELU,	/* x / 2 * (1 + erf(x / sqrt(2))) */
 	VTACPU_ACT_GELU_TANH,	/* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) */
+	VTACPU_ACT_F16, VTACPU_ACT_BF16,	/* the nearest float16 or bfloat16, half to even */
 	VTACPU_ACTS,
 };
 struct vtacpu_act {
@@ -562,6 +568,56 @@ struct vtacpu_recurrent {
 void vtacpu_recurrent(const struct vtacpu_recurrent *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_hardmax_f32() - as vtacpu_softmax_f32(): 1 for the greatest value, the first of equal
+ * ones, 0 for others
+ */
+void vtacpu_hardmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_one_hot() - put one value where indices say, and another elsewhere
+ *
+ * index [outer][inner] of index_type (I32 or I64), values [2], of @bytes bytes each -> y
+ * [outer][depth][inner]: values[1] at depth index, which may count from the end, else values[0]
+ */
+struct vtacpu_one_hot {
+	uint32_t bytes, index_type;
+	uint32_t outer, depth, inner;
+};
+void vtacpu_one_hot(const struct vtacpu_one_hot *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_reverse_sequence() - reverse the first steps of each sequence
+ *
+ * x [steps][batch][inner], or [batch][steps][inner] with batch_first, values of @bytes bytes,
+ * lengths [batch] of length_type (I32 or I64) -> y: the first lengths[b] steps of sequence b in
+ * reverse; a length beyond @steps is @steps
+ */
+struct vtacpu_reverse_sequence {
+	uint32_t bytes, length_type;
+	uint32_t steps, batch, inner, batch_first;
+};
+void vtacpu_reverse_sequence(const struct vtacpu_reverse_sequence *p, void *const *io,
+			     void *scratch);
+
+/*
+ * vtacpu_lrn_f32() - normalise by the channels around
+ *
+ * x [n][c][plane] -> y = x / (bias + alpha / size * sum of squares)^beta, the sum over @size
+ * channels, from (size - 1) / 2 before the value's on, those that exist
+ */
+struct vtacpu_lrn_f32 {
+	uint32_t n, c, plane, size;
+	float alpha, beta, bias;
+};
+void vtacpu_lrn_f32(const struct vtacpu_lrn_f32 *p, void *const *io, void *scratch);
+
+/* vtacpu_det_f32() - x [count][n][n] -> y [count]: determinants, computed in double */
+struct vtacpu_det_f32 {
+	uint32_t count, n;
+};
+void vtacpu_det_f32(const struct vtacpu_det_f32 *p, void *const *io, void *scratch);
+
+/*
  * vtacpu_resize() - resize planes
  *
  * x [planes][ih][iw] -> y [planes][oh][ow], resized as by ONNX's operator Resize, with its modes
@@ -697,7 +753,7 @@ union vtacpu_params {
 	struct vtacpu_rescale_i8 rescale_i8;
 	struct vtacpu_table_i8 table_i8;
 	struct vtacpu_batch_norm_f32 batch_norm_f32;
-	struct vtacpu_softmax_f32 softmax_f32;	/* also of LOG_SOFTMAX_F32 */
+	struct vtacpu_softmax_f32 softmax_f32;	/* also of its like */
 	struct vtacpu_reduce_f32 reduce_f32;
 	struct vtacpu_resize resize;
 	struct vtacpu_move move;
@@ -717,6 +773,10 @@ union vtacpu_params {
 	struct vtacpu_top top;
 	struct vtacpu_cum_sum cum_sum;
 	struct vtacpu_recurrent recurrent;
+	struct vtacpu_one_hot one_hot;
+	struct vtacpu_reverse_sequence reverse_sequence;
+	struct vtacpu_lrn_f32 lrn_f32;
+	struct vtacpu_det_f32 det_f32;
 };
 
 /* Needs of a kernel. */

@@ -71,6 +71,16 @@ static double limit(double x, double lo, double hi)
 	return x < lo ? lo : x > hi ? hi : x;
 }
 
+/* To @bits bits, half to even, and to multiples of 2^-24 at least. */
+static double rounded(double x, int bits)
+{
+	int e;
+
+	frexp(x, &e);
+	e = e < bits - 24 ? bits - 24 : e;
+	return ldexp(nearbyint(ldexp(x, bits - e)), e - bits);
+}
+
 double act(const struct vtacpu_act *a, double x)
 {
 	switch (a->kind) {
@@ -146,6 +156,11 @@ double act(const struct vtacpu_act *a, double x)
 		return x < -(double)a->a ? x + a->b : x > (double)a->a ? x - a->b : 0;
 	case VTACPU_ACT_MISH:
 		return x * tanh(x > 50 ? x : log1p(exp(x)));
+	case VTACPU_ACT_F16:
+	case VTACPU_ACT_BF16:
+		if (isinf(x) || (a->kind == VTACPU_ACT_F16 && fabs(x) >= 65520))
+			return copysign(INFINITY, x);
+		return rounded(x, a->kind == VTACPU_ACT_F16 ? 11 : 8);
 	case VTACPU_ACT_GELU:
 		return 0.5 * x * (1 + erf(x / sqrt(2)));
 	case VTACPU_ACT_GELU_TANH:

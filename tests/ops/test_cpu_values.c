@@ -758,3 +758,144 @@ TEST(greatest_and_least_of_nan_are_nan)
 		drop(&c);
 	}
 }
+
+/* ---- others ---- */
+
+TEST(one_hot)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_one_hot p = { .bytes = 4, .index_type = VTACPU_I32 + rnd(2),
+					    .outer = 1 + rnd(3), .depth = 1 + rnd(6),
+					    .inner = 1 + rnd(3) };
+		const float *values, *y;
+		struct call c;
+
+		prepare(&c, VTACPU_ONE_HOT, &p, 1);
+		fill_indices(c.io[0], p.index_type, c.need.bytes[0], p.depth);
+		run(&c, VTACPU_ONE_HOT, &p);
+		values = c.io[1];
+		y = c.io[2];
+		for (uint32_t k = 0; k < p.outer * p.depth * p.inner; k++) {
+			uint32_t o = k / p.inner / p.depth, d = k / p.inner % p.depth;
+			int64_t at = place(c.io[0], p.index_type, o * p.inner + k % p.inner,
+					   p.depth);
+
+			assert_true(y[k] == values[at == d]);
+		}
+		drop(&c);
+	}
+}
+
+TEST(reversed_sequences)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_reverse_sequence p = {
+			.bytes = 1, .length_type = VTACPU_I64, .steps = 1 + rnd(5),
+			.batch = 1 + rnd(3), .inner = 1 + rnd(4), .batch_first = rnd(2),
+		};
+		struct call c;
+
+		prepare(&c, VTACPU_REVERSE_SEQUENCE, &p, 0);
+		for (uint32_t b = 0; b < p.batch; b++)
+			put(c.io[1], VTACPU_I64, b, (int64_t)rnd(p.steps + 3) - 1);
+		run(&c, VTACPU_REVERSE_SEQUENCE, &p);
+		for (uint32_t k = 0; k < p.steps * p.batch * p.inner; k++) {
+			uint32_t row = k / p.inner;
+			uint32_t t = p.batch_first ? row % p.steps : row / p.batch;
+			uint32_t b = p.batch_first ? row / p.steps : row % p.batch;
+			int64_t n = get(c.io[1], VTACPU_I64, b);
+			uint32_t from = t;
+
+			n = n > p.steps ? p.steps : n;
+			if (t < n)
+				from = (uint32_t)n - 1 - t;
+			row = p.batch_first ? b * p.steps + from : from * p.batch + b;
+			assert_int_equal(((uint8_t *)c.io[2])[k],
+					 ((uint8_t *)c.io[0])[row * p.inner + k % p.inner]);
+		}
+		drop(&c);
+	}
+}
+
+TEST(normalised_by_channels_around)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_lrn_f32 p = { .n = 1 + rnd(2), .c = 1 + rnd(6), .plane = 1 + rnd(5),
+					    .size = 1 + rnd(6), .alpha = 0.5f, .beta = 0.75f,
+					    .bias = 1.5f };
+		const float *x;
+		struct call c;
+
+		prepare(&c, VTACPU_LRN_F32, &p, 1);
+		run(&c, VTACPU_LRN_F32, &p);
+		x = c.io[0];
+		for (uint32_t k = 0; k < p.n * p.c * p.plane; k++) {
+			int32_t ch = (int32_t)(k / p.plane % p.c), first = ch - (int32_t)(p.size - 1) / 2;
+			double sum = 0;
+
+			for (int32_t j = first; j < first + (int32_t)p.size; j++)
+				if (j >= 0 && j < (int32_t)p.c)
+					sum += pow(x[k + (uint32_t)(j - ch) * p.plane], 2);
+			same_float(((float *)c.io[1])[k],
+				   x[k] / pow(1.5 + 0.5 / p.size * sum, 0.75), 1);
+		}
+		drop(&c);
+	}
+}
+
+/* By the first row's minors. */
+static double minors(const float *x, uint32_t n, uint32_t row, uint32_t used, uint32_t all)
+{
+	double y = 0, sign = 1;
+
+	if (row == all)
+		return 1;
+	for (uint32_t j = 0; j < n; j++) {
+		if (used >> j & 1)
+			continue;
+		y += sign * x[row * n + j] * minors(x, n, row + 1, used | 1u << j, all);
+		sign = -sign;
+	}
+	return y;
+}
+
+TEST(determinants)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_det_f32 p = { .count = 1 + rnd(3), .n = 1 + rnd(5) };
+		struct call c;
+
+		prepare(&c, VTACPU_DET_F32, &p, 1);
+		if (!rnd(4))
+			((float *)c.io[0])[0] = 0;
+		run(&c, VTACPU_DET_F32, &p);
+		for (uint32_t k = 0; k < p.count; k++)
+			same_float(((float *)c.io[1])[k],
+				   minors((float *)c.io[0] + k * p.n * p.n, p.n, 0, 0, p.n), 1);
+		drop(&c);
+	}
+}
+
+TEST(hardmax)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_softmax_f32 p = { 1 + rnd(3), 1 + rnd(5), 1 + rnd(3) };
+		struct call c;
+
+		prepare(&c, VTACPU_HARDMAX_F32, &p, 1);
+		fill(c.io[0], VTACPU_F32, c.need.bytes[0]);
+		run(&c, VTACPU_HARDMAX_F32, &p);
+		for (uint32_t row = 0; row < p.outer * p.inner; row++) {
+			size_t first = (size_t)(row / p.inner) * p.count * p.inner + row % p.inner;
+			const float *x = (float *)c.io[0] + first, *y = (float *)c.io[1] + first;
+			uint32_t best = 0;
+
+			for (uint32_t k = 1; k < p.count; k++)
+				if (x[k * p.inner] > x[best * p.inner])
+					best = k;
+			for (uint32_t k = 0; k < p.count; k++)
+				assert_true(y[k * p.inner] == (k == best));
+		}
+		drop(&c);
+	}
+}
