@@ -70,7 +70,7 @@ TESTS_RUN = tests/run -j $(SLOTS) -w $$(( ($(SLOTS) * 3 + 1) / 2 ))
 
 .DELETE_ON_ERROR:
 .PHONY: all userspace module vm-module coverage-plain user-deps build-deps test-deps debug-deps \
-	demo demo-model vm check check-opencl check-models check-quick record-abi check-build \
+	demo demo-model vm check check-opencl check-models check-zoo check-quick record-abi check-build \
 	check-fresh check-debug-share check-slurm check-mpi check-tvm check-debug fuzz storm \
 	soak check-kernels cross-programs cross-programs-32 check-programs bench install \
 	uninstall install-dkms-source dkms-install dkms-uninstall deb rpm check-packages clean \
@@ -111,7 +111,7 @@ include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtad
 	tools/cli card libvtadev/devices/soft libvtadev/devices/opencl libvtadev/python libvtadev/picture \
 	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
 	tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
-	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/bench)
+	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench)
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
@@ -218,6 +218,13 @@ check-models: test-deps  ## real networks on real images against their goals; 64
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
 		"quantised=tests/vtac/quantised.sh $(VTAC_ACCURACY)" \
 		"graphs=$(VTAC_PROG_DIR)/test_graphs 5000"
+
+# Networks of PyTorch's libraries, with random weights, in a root of Debian's testing release.
+# NETWORKS="resnet50 bert" for some.
+check-zoo: user-deps  ## networks of torchvision and transformers against ONNX Runtime; 1.9 GiB
+	@tools/vm/deps.sh need $(VTAC_PACKAGES) python3 mmdebstrap
+	+@$(QUIETLY) $(SOFT_SO) $(ZOO_NETWORK)
+	@tests/run -o build/check-zoo "zoo=tests/zoo/run.sh $(ZOO_NETWORK) build/check-zoo $(NETWORKS)"
 
 # For the inner loop: what finds most, for 90 seconds on two idle processors with a build
 # directory that is there.
