@@ -177,6 +177,47 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 	fputc('}', f);
 }
 
+static const char *const step_kinds[] = {
+	[VTAIMAGE_COPY] = "copy", [VTAIMAGE_RUN] = "run", [VTAIMAGE_CPU] = "cpu",
+	[VTAIMAGE_FILL] = "fill",
+};
+
+/* The nodes of a RUN, with the first instruction of each in the stream. */
+static void json_run(FILE *f, const struct vtac_program *p, const struct vtac_node *first)
+{
+	const struct vtac_graph *g = p->graph;
+
+	fputs(", \"layers\": [", f);
+	for (unsigned int i = first->id; i < g->n_nodes && g->nodes[i]->device == VTAC_CARD; i++) {
+		const struct vtac_node *node = g->nodes[i];
+
+		if (node->stream != first->stream)
+			break;
+		fputs(node == first ? "\n      {\"name\": " : ",\n      {\"name\": ", f);
+		print_string(f, node->name);
+		fprintf(f, ", \"operator\": \"%s\", \"insn\": %" PRIu32 "}",
+			vtac_op_name(node->op), node->insn);
+	}
+	fputc(']', f);
+}
+
+static void json_steps(FILE *f, const struct vtac_program *p)
+{
+	fputs("  \"steps\": [", f);
+	for (unsigned int i = 0; i < p->n_steps; i++) {
+		const struct vtac_node *node = p->step_nodes[i];
+
+		fprintf(f, "%s\n    {\"kind\": \"%s\", \"name\": ", i ? "," : "",
+			step_kinds[p->steps[i].kind]);
+		print_string(f, node->name);
+		fprintf(f, ", \"operator\": \"%s\"", vtac_op_name(node->op));
+		if (p->steps[i].kind == VTAIMAGE_RUN)
+			json_run(f, p, node);
+		fputc('}', f);
+	}
+	fputs("\n  ],\n", f);
+}
+
 static void report_json(const struct vtac_program *p, const struct vtac_report_options *how,
 			FILE *f)
 {
@@ -193,8 +234,10 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 		json_layer(f, p->graph->nodes[i], how, first);
 		first = false;
 	}
+	fputs("\n  ],\n", f);
+	json_steps(f, p);
 	fprintf(f,
-		"\n  ],\n  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n",
+		"  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n",
 		p->n_streams, p->cycles, t.copies);
 	fprintf(f,
 		"  \"weight_bytes\": %" PRIu64 ", \"model_bytes\": %" PRIu64 ",\n", p->weight_bytes,

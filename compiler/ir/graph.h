@@ -278,6 +278,7 @@ struct vtac_node {
 	const char *why;	/* the reason it is not on the card, or NULL */
 	int region;		/* number of the card region, in order; -1: none */
 	uint64_t cycles;	/* the card takes, estimated or exact; 0: not known */
+	uint32_t stream, insn;	/* of the card, when lowered: its stream, and where it begins */
 	struct vtac_hessian *hessian;	/* of its weights (quant.h), or NULL */
 	bool dead;		/* removed, until vtac_graph_dce() */
 };

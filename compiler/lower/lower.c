@@ -76,8 +76,10 @@ static int add_step(struct lowering *l, const struct vtaimage_step *step)
 	if (p->n_steps == VTAIMAGE_STEPS_MAX)
 		return vtac_fail(l->g, NULL, "The program has more than %u steps.",
 				 VTAIMAGE_STEPS_MAX);
-	if (grow(l, (void **)&p->steps, p->n_steps, sizeof(*p->steps)))
+	if (grow(l, (void **)&p->steps, p->n_steps, sizeof(*p->steps)) ||
+	    grow(l, (void **)&p->step_nodes, p->n_steps, sizeof(*p->step_nodes)))
 		return -1;
+	p->step_nodes[p->n_steps] = l->step_node;
 	p->steps[p->n_steps++] = *step;
 	return 0;
 }
@@ -123,12 +125,15 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 			return -1;
 	}
 	*end = n;
+	l->step_node = g->nodes[first];
 	if (open_stream(l))
 		return -1;
 	for (unsigned int i = first; i < n; i++) {
 		uint64_t before = l->b.cycles;
 
 		l->node = g->nodes[i];
+		l->node->stream = l->p->n_streams;
+		l->node->insn = (uint32_t)l->b.insns;
 		if (lower_node(l, l->node) && !l->b.error)
 			return -1;
 		if (l->b.error)
@@ -278,6 +283,7 @@ static int lower_cpu(struct lowering *l, struct vtac_node *node)
 	struct vtac_call *calls;
 	unsigned int n;
 
+	l->step_node = node;
 	if (node->op == VTAC_COPY && node->in[0]->device != node->out[0]->device)
 		return lower_transfer(l, node);
 	if (node->op == VTAC_COPY && node->in[0]->layout != node->out[0]->layout)
@@ -345,5 +351,6 @@ void vtac_program_free(struct vtac_program *p)
 	free(p->consts.data);
 	free(p->streams);
 	free(p->steps);
+	free(p->step_nodes);
 	*p = (struct vtac_program) { .graph = p->graph };
 }

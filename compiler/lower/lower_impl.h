@@ -16,6 +16,7 @@ struct lowering {
 	const struct vtac_options *opt;
 	struct vtac_program *p;
 	struct vtac_node *node;		/* that errors are about */
+	const struct vtac_node *step_node;	/* that steps are made of */
 	struct vtaops_builder b;
 	struct vtaops_insn *insns;
 	uint32_t *uops;

@@ -44,6 +44,7 @@ struct vtac_program {
 	uint64_t weight_bytes;
 	struct vtaimage_stream *streams;	/* one of each region of the card */
 	struct vtaimage_step *steps;
+	const struct vtac_node **step_nodes;	/* of each step; of a RUN, the region's first */
 	unsigned int n_streams, n_steps;
 	uint64_t cycles;
 };
