@@ -5,7 +5,7 @@
 
 MAN_DIR := build/man
 MAN_PACKAGES := help2man python3
-MAN_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_pipeline.h $(addprefix libvtadev/program/,vtadev_pool.h vtaimage.h vtaprog.h)
+MAN_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_pipeline.h $(addprefix libvtadev/program/,vtadev_bench.h vtadev_pool.h vtaimage.h vtaprog.h)
 # The day of the last change, so that the same sources make the same pages.
 MAN_DATE = $(shell LC_ALL=C date -u -d "@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || \
 	stat -c %Y CHANGELOG.md)}" '+%B %-d, %Y')

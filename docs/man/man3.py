@@ -21,7 +21,7 @@ HEAD = re.compile(r"^(?:struct\s+)?(?P<name>\w+)(?:\(\))? - (?P<what>.*)$", re.S
 SECTION = re.compile(r"^([A-Z][A-Z ]+)\. (.*)$")
 CALLED = re.compile(r"(\w+)\(")
 # Headers of libvtaprog; the others are of libvtadev.
-PROGRAMS = "vtadev_pool.h", "vtaimage.h", "vtaprog.h"
+PROGRAMS = "vtadev_bench.h", "vtadev_pool.h", "vtaimage.h", "vtaprog.h"
 DECLARED = re.compile(r"^(?:#define\s+|struct\s+|enum\s+)?(\w+)")
 
 

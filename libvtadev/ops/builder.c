@@ -133,7 +133,7 @@ int vtaops_finish(struct vtaops_builder *b)
 	return b->error;
 }
 
-static uint32_t element_bytes(const struct vtaops_core *c, enum vta_isa_memory type)
+uint32_t ops_element_bytes(const struct vtaops_core *c, enum vta_isa_memory type)
 {
 	switch (type) {
 	case VTA_ISA_UOP:
@@ -161,7 +161,7 @@ static void emit_move(struct vtaops_builder *b, enum ops_module module, const st
 		.x_pad_0 = m->pad_left, .x_pad_1 = m->pad_right,
 	};
 
-	emit(b, module, vta_isa_move_cycles(&fields, element_bytes(b->core, m->type)),
+	emit(b, module, vta_isa_move_cycles(&fields, ops_element_bytes(b->core, m->type)),
 	     vta_isa_pack_move(opcode, &fields));
 }
 

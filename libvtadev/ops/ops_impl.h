@@ -73,6 +73,9 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count);
  */
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute);
 
+/* Bytes of an element in memory. */
+uint32_t ops_element_bytes(const struct vtaops_core *core, enum vta_isa_memory type);
+
 /* Device address to element index; fails unless [addr, addr + size) is good. */
 uint32_t ops_element(struct vtaops_builder *b, uint32_t addr, uint64_t elements, uint32_t bytes);
 

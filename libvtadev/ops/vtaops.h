@@ -123,6 +123,52 @@ void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
 /* vtaops_finish() - end the stream. Returns 0 or the builder's error. */
 int vtaops_finish(struct vtaops_builder *b);
 
+/**
+ * struct vtaops_work - the work of instructions that follow each other in a stream
+ * @cycles: the stream's time grows by so many cycles (docs/isa.md, section 9)
+ * @gemm_uops: micro-ops of GEMMs that multiply, each BATCH * BLOCK * BLOCK multiplications
+ * @alu_cycles: cycles in which ALUs, and GEMMs with reset, execute micro-ops
+ * @load_bytes: bytes of memory that LOADs read
+ * @store_bytes: bytes of memory that STOREs write
+ * @port_cycles: cycles in which the busiest of the three modules moves bytes
+ *
+ * No order of the same instructions takes fewer cycles than @gemm_uops + @alu_cycles, or than
+ * @port_cycles.
+ */
+struct vtaops_work {
+	uint64_t cycles;
+	uint64_t gemm_uops, alu_cycles;
+	uint64_t load_bytes, store_bytes;
+	uint64_t port_cycles;
+};
+
+/**
+ * vtaops_work() - count the work of the parts of a stream
+ * @core: the core
+ * @insns: instructions of the stream as they are in memory, 16 bytes each, not aligned
+ * @insn_count: number of them
+ * @cuts: first instructions of all parts but the first, rising, above 0 and below @insn_count
+ * @count: number of @cuts; there is one part more
+ * @work: out: an array with the work of each part
+ *
+ * Returns 0. Errors: -VTAOPS_EINVAL (invalid @cuts), -VTAOPS_ECORE (in the stream's order an
+ * instruction waits for a token that comes later, or tokens are left at its end, as in no stream of
+ * these operators).
+ */
+int vtaops_work(const struct vtaops_core *core, const void *insns, uint32_t insn_count,
+		const uint32_t *cuts, uint32_t count, struct vtaops_work *work);
+
+/**
+ * vtaops_limit() - what limits the speed of work, by the roofline model
+ * @work: the work
+ * @cycles: out: the least cycles of the work in any order: of @gemm_uops + @alu_cycles and
+ *          @port_cycles, the greater
+ *
+ * Returns "compute" or "memory", which of the two @cycles is; or "latency" if @work->cycles is more
+ * than twice @cycles: then instructions mostly wait for each other, or are short.
+ */
+const char *vtaops_limit(const struct vtaops_work *work, uint64_t *cycles);
+
 /*
  * The output stage: an accumulator is stored as
  *	out = min(max((acc * mul + bias) >> shift, lo), hi)

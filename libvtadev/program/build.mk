@@ -7,8 +7,9 @@ PROG_SONAME := libvtaprog.so.1
 PROG_SO := $(LIB_DIR)/libvtaprog.so.$(VERSION)
 PROG_A := $(LIB_DIR)/libvtaprog.a
 
-PROG_SRCS := $(addprefix libvtadev/program/,pool.c pool_caller.c pool_card.c pool_watch.c vtaprog.c)
-PROG_HEADERS := $(addprefix libvtadev/program/,vtadev_pool.h vtaprog.h) $(OPS_HEADERS)
+PROG_SRCS := $(addprefix libvtadev/program/,bench.c bench_inputs.c bench_parts.c pool.c pool_caller.c pool_card.c \
+	pool_watch.c profile.c vtaprog.c)
+PROG_HEADERS := $(addprefix libvtadev/program/,vtadev_bench.h vtadev_pool.h vtaprog.h) $(OPS_HEADERS)
 PROG_OBJS := $(PROG_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 
 $(call each,$(PROG_OBJS)): LIB_CPPFLAGS += $(PROG_CPPFLAGS)

@@ -83,3 +83,15 @@ int vtaimage_place(const struct vtaimage *image, uint32_t model_addr, uint32_t a
 	}
 	return 0;
 }
+
+int vtaimage_work(const struct vtaimage *image, uint32_t number, const uint32_t *cuts,
+		  uint32_t count, struct vtaops_work *work)
+{
+	struct vtaimage_stream stream;
+
+	if (number >= image->stream_count)
+		return -VTAOPS_EINVAL;
+	vtaimage_stream(image, number, &stream);
+	return vtaops_work(&image->core, image->model + stream.insn_at, stream.insn_count, cuts,
+			   count, work);
+}

@@ -259,6 +259,19 @@ int vtaimage_find(const struct vtaimage *image, const char *name);
 int vtaimage_fits(struct vtaimage *image, const struct vtaops_core *core);
 
 /**
+ * vtaimage_work() - count the work of the parts of a stream
+ * @image: the opened image
+ * @stream: number of the stream
+ * @cuts: as for vtaops_work()
+ * @count: number of @cuts
+ * @work: out: an array with the work of each part
+ *
+ * Returns 0. Errors: -VTAOPS_EINVAL (no such stream), and as vtaops_work().
+ */
+int vtaimage_work(const struct vtaimage *image, uint32_t stream, const uint32_t *cuts,
+		  uint32_t count, struct vtaops_work *work);
+
+/**
  * vtaimage_place() - copy the model, relocated for device addresses
  * @image: the opened image
  * @model_addr: device address of the model

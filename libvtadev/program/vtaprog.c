@@ -5,53 +5,16 @@
  * doorbell.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "vtaprog.h"
+#include "prog.h"
 
 #define UPLOAD_NS	(60 * 1000000000ll)
 #define INSN_BYTES	16u
 #define RING_LEAST	64u
-
-/* A CPU step, with addresses. */
-struct kernel_step {
-	uint32_t kernel;
-	union vtacpu_params params;
-	void *io[VTACPU_OPERANDS_MAX];
-	void *scratch;
-};
-
-/* Steps [first, first + count) of descs, or of kernels. */
-struct part {
-	bool card;
-	uint32_t first, count;
-};
-
-struct vtaprog {
-	struct vtaops_core core;
-	struct vtadev_queue *queue;
-	struct vtadev_buf *model, *arena;	/* card memory; each may be NULL */
-	/* Of a twin, whose model is another's: the streams, placed for its arena. */
-	bool twin;
-	struct vtadev_buf *insns;
-	uint32_t *streams;			/* where each is: device addresses */
-	struct vtadev_buf *host;		/* may be NULL, and map */
-	uint8_t *map, *consts;
-	struct vtaimage_tensor *tensors;
-	uint32_t count;
-	struct vta_desc *descs;
-	struct kernel_step *kernels;
-	struct part *parts;
-	uint32_t part_count;
-	/* A run under way: the part that the card has, and what to wait for. */
-	bool running;
-	uint32_t part;
-	uint64_t seq;
-};
 
 int vtaprog_core(const struct vtadev *dev, struct vtaops_core *core)
 {
@@ -253,11 +216,9 @@ static void make_kernel(const struct vtaprog *prog, const struct vtaimage_step *
 		k->scratch = prog->map + step->scratch;
 }
 
-static void make_desc(const struct vtaprog *prog, const struct vtaimage *image,
-		      const struct vtaimage_step *step, struct vta_desc *desc)
+static void make_desc(const struct vtaprog *prog, const struct vtaimage_step *step,
+		      struct vta_desc *desc)
 {
-	struct vtaimage_stream stream;
-
 	if (step->kind == VTAIMAGE_COPY) {
 		bool there = step->dst.segment == VTAIMAGE_IN_ARENA;
 
@@ -268,47 +229,93 @@ static void make_desc(const struct vtaprog *prog, const struct vtaimage *image,
 					   step->rows ? step->rows : 1);
 		return;
 	}
-	if (step->kind == VTAIMAGE_FILL) {
-		*desc = vtadev_desc_fill(place_address(prog, step->dst), step->pattern,
-					 step->bytes);
+	*desc = vtadev_desc_fill(place_address(prog, step->dst), step->pattern, step->bytes);
+}
+
+/* Numbers of what make_steps() has made: kernels, descriptors. */
+struct made {
+	uint32_t count[2];
+};
+
+/* Counts a kernel, or a descriptor, of the last part, or of a new one. */
+static uint32_t add_to_part(struct vtaprog *prog, struct made *made, bool card)
+{
+	struct part *part = prog->part_count ? &prog->parts[prog->part_count - 1] : NULL;
+
+	if (!part || part->card != card ||
+	    (card && part->count == vtadev_queue_entries(prog->queue))) {
+		part = &prog->parts[prog->part_count++];
+		*part = (struct part) {
+			.card = card, .first = made->count[card],
+			.span = made->count[0] + made->count[1],
+		};
+	}
+	part->count++;
+	return made->count[card]++;
+}
+
+/* Makes a RUN for each part of the stream. */
+static void make_runs(struct vtaprog *prog, const struct vtaimage *image, uint32_t number,
+		      struct made *made)
+{
+	const struct vtaprog_cut *cuts = NULL;
+	struct vtaimage_stream stream;
+	struct vtaimage_step step;
+	uint32_t count, first = 0;
+
+	vtaimage_step(image, number, &step);
+	vtaimage_stream(image, step.stream, &stream);
+	count = profile_cuts(prog->profile, image, step.stream, &cuts);
+	for (uint32_t i = 0; i <= count; i++) {
+		uint32_t end = i < count ? cuts[i].insn : stream.insn_count;
+		struct vta_desc *desc = &prog->descs[add_to_part(prog, made, true)];
+
+		*desc = vtadev_desc_run(prog->streams[step.stream] + first * INSN_BYTES,
+					end - first, 0);
+		if (count)
+			vtadev_desc_keep(desc);
+		if (prog->profile)
+			profile_add(prog->profile, number, first, end - first);
+		first = end;
+	}
+}
+
+static void make_step(struct vtaprog *prog, const struct vtaimage *image, uint32_t number,
+		      struct made *made)
+{
+	struct vtaimage_step step;
+
+	vtaimage_step(image, number, &step);
+	if (step.kind == VTAIMAGE_RUN) {
+		make_runs(prog, image, number, made);
 		return;
 	}
-	vtaimage_stream(image, step->stream, &stream);
-	*desc = vtadev_desc_run(prog->streams[step->stream], stream.insn_count, 0);
+	if (step.kind == VTAIMAGE_CPU)
+		make_kernel(prog, &step, &prog->kernels[add_to_part(prog, made, false)]);
+	else
+		make_desc(prog, &step, &prog->descs[add_to_part(prog, made, true)]);
+	if (prog->profile)
+		profile_add(prog->profile, number, 0, 0);
 }
 
-static int make_steps(struct vtaprog *prog, const struct vtaimage *image)
+static int make_steps(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image)
 {
-	uint32_t count[2] = { 0 };		/* of kernels, and of descriptors */
-	struct part *part = NULL;
+	uint64_t room = prog->profile ? prog->profile->room : image->step_count;
+	struct made made = { 0 };
 
-	prog->descs = calloc(image->step_count, sizeof(*prog->descs));
+	prog->descs = calloc(room, sizeof(*prog->descs));
 	prog->kernels = calloc(image->step_count, sizeof(*prog->kernels));
-	prog->parts = calloc(image->step_count, sizeof(*prog->parts));
+	prog->parts = calloc(room, sizeof(*prog->parts));
 	if (!prog->descs || !prog->kernels || !prog->parts)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < image->step_count; i++) {
-		struct vtaimage_step step;
-		bool card;
-
-		vtaimage_step(image, i, &step);
-		card = step.kind != VTAIMAGE_CPU;
-		if (!part || part->card != card) {
-			part = &prog->parts[prog->part_count++];
-			*part = (struct part) { .card = card, .first = count[card] };
-		}
-		if (card)
-			make_desc(prog, image, &step, &prog->descs[count[card]++]);
-		else
-			make_kernel(prog, &step, &prog->kernels[count[card]++]);
-		part->count++;
-	}
-	return 0;
+	for (uint32_t i = 0; i < image->step_count; i++)
+		make_step(prog, image, i, &made);
+	return prog->profile ? profile_stamp(dev, prog->profile, prog->descs, made.count[1]) : 0;
 }
 
-/* Checks that need no memory of the card's. */
-static int check_card(const struct vtadev *dev, const struct vtadev_queue *queue,
-		      const struct vtaimage *image, char why[VTAPROG_WHY_MAX])
+/* Checks that the card has the image's core, which needs no memory of the card's. */
+static int check_card(const struct vtadev *dev, const struct vtaimage *image,
+		      char why[VTAPROG_WHY_MAX])
 {
 	struct vtaimage copy = *image;	/* other threads may read @image */
 	struct vtaops_core core;
@@ -320,7 +327,7 @@ static int check_card(const struct vtadev *dev, const struct vtadev_queue *queue
 		snprintf(why, VTAPROG_WHY_MAX, "%s", copy.why);
 		return -ENOEXEC;
 	}
-	return fits_ring(queue, image, why);
+	return 0;
 }
 
 static int fill_program(struct vtadev *dev, struct vtaprog *prog, const struct vtaimage *image,
@@ -334,7 +341,7 @@ static int fill_program(struct vtadev *dev, struct vtaprog *prog, const struct v
 		return explain(err, why, "memory for the program");
 	err = make_tensors(prog, image);
 	if (!err)
-		err = make_steps(prog, image);
+		err = make_steps(dev, prog, image);
 	if (err)
 		return explain(err, why, "the program");
 	if (prog->twin ? prog->insns : prog->model)
@@ -342,25 +349,21 @@ static int fill_program(struct vtadev *dev, struct vtaprog *prog, const struct v
 	return err ? explain(err, why, "bringing the program to the card") : 0;
 }
 
-/* @first: whose model it has, or NULL */
+/* @first: whose model it has, or NULL; @profile: its own from now on, or NULL */
 static int load_program(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
-			const struct vtaimage *image, struct vtaprog **out,
-			char why[VTAPROG_WHY_MAX])
+			struct profile *profile, const struct vtaimage *image,
+			struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	int err = check_card(dev, queue, image, why);
-	struct vtaprog *prog;
+	struct vtaprog *prog = calloc(1, sizeof(*prog));
+	int err;
 
-	if (err)
-		return err;
-	if (first && (first->model ? vtadev_buf_size(first->model) : 0) != image->model_bytes) {
-		snprintf(why, VTAPROG_WHY_MAX, "it is not the image of the program that is there");
-		return -EINVAL;
-	}
-	prog = calloc(1, sizeof(*prog));
-	if (!prog)
+	if (!prog) {
+		profile_free(profile);
 		return explain(-ENOMEM, why, "the program");
+	}
 	prog->core = image->core;
 	prog->queue = queue;
+	prog->profile = profile;
 	if (first) {
 		prog->twin = true;
 		prog->model = first->model;
@@ -376,13 +379,42 @@ static int load_program(struct vtadev *dev, struct vtadev_queue *queue, const st
 int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaimage *image,
 		 struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	return load_program(dev, queue, NULL, image, out, why);
+	int err = check_card(dev, image, why);
+
+	if (!err)
+		err = fits_ring(queue, image, why);
+	return err ? err : load_program(dev, queue, NULL, NULL, image, out, why);
 }
 
 int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
 		 const struct vtaimage *image, struct vtaprog **out, char why[VTAPROG_WHY_MAX])
 {
-	return load_program(dev, queue, first, image, out, why);
+	int err = check_card(dev, image, why);
+
+	if (!err)
+		err = fits_ring(queue, image, why);
+	if (err)
+		return err;
+	if ((first->model ? vtadev_buf_size(first->model) : 0) != image->model_bytes) {
+		snprintf(why, VTAPROG_WHY_MAX, "it is not the image of the program that is there");
+		return -EINVAL;
+	}
+	return load_program(dev, queue, first, NULL, image, out, why);
+}
+
+int vtaprog_profile(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaimage *image,
+		    const struct vtaprog_cut *cuts, uint32_t count, struct vtaprog **out,
+		    char why[VTAPROG_WHY_MAX])
+{
+	struct profile *profile;
+	int err = check_card(dev, image, why);
+
+	if (err)
+		return err;
+	err = profile_new(image, cuts, count, &profile);
+	if (err)
+		return explain(err, why, "the places to cut streams at");
+	return load_program(dev, queue, NULL, profile, image, out, why);
 }
 
 void vtaprog_free(struct vtaprog *prog)
@@ -400,6 +432,7 @@ void vtaprog_free(struct vtaprog *prog)
 	free(prog->descs);
 	free(prog->kernels);
 	free(prog->parts);
+	profile_free(prog->profile);
 	free(prog);
 }
 
@@ -477,9 +510,21 @@ int vtaprog_submit(struct vtaprog *prog, uint64_t *seq)
 {
 	if (prog->running)
 		return -EBUSY;
-	if (prog->part_count != 1 || !prog->parts[0].card)
+	if (prog->part_count != 1 || !prog->parts[0].card || prog->profile)
 		return -EOPNOTSUPP;
 	return vtadev_submit(prog->queue, prog->descs, prog->parts[0].count, seq);
+}
+
+static void run_kernel(const struct vtaprog *prog, const struct part *p, uint32_t i)
+{
+	const struct kernel_step *k = &prog->kernels[p->first + i];
+	struct vtaprog_span *span = prog->profile ? &prog->profile->spans[p->span + i] : NULL;
+
+	if (span)
+		span->begin = clock_ns();
+	vtacpu_run(k->kernel, &k->params, k->io, k->scratch);
+	if (span)
+		span->end = clock_ns();
 }
 
 /* The CPU's steps up to the card's next, which are submitted; done behind the last. */
@@ -488,15 +533,16 @@ static int next_part(struct vtaprog *prog)
 	for (; prog->part < prog->part_count; prog->part++) {
 		const struct part *p = &prog->parts[prog->part];
 
+		if (p->card && prog->profile)
+			prog->profile->submitted = clock_ns();
 		if (p->card)
 			return vtadev_submit(prog->queue, prog->descs + p->first, p->count,
 					     &prog->seq);
-		for (uint32_t i = 0; i < p->count; i++) {
-			const struct kernel_step *k = &prog->kernels[p->first + i];
-
-			vtacpu_run(k->kernel, &k->params, k->io, k->scratch);
-		}
+		for (uint32_t i = 0; i < p->count; i++)
+			run_kernel(prog, p, i);
 	}
+	if (prog->profile)
+		profile_end(prog);
 	return 0;
 }
 
@@ -510,6 +556,8 @@ int vtaprog_begin(struct vtaprog *prog)
 	if (err)
 		return err;
 	prog->part = 0;
+	if (prog->profile)
+		profile_begin(prog->profile);
 	err = next_part(prog);
 	prog->running = !err;
 	return err;
@@ -533,6 +581,8 @@ int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns)
 		/* The run continues: the caller can wait for it again. */
 		if (err == -ETIMEDOUT || err == -EINTR)
 			return err;
+		if (!err && prog->profile)
+			err = profile_take(prog, &prog->parts[prog->part]);
 		prog->part++;
 		if (!err)
 			err = next_part(prog);

@@ -178,6 +178,61 @@ int vtaprog_poll(struct vtaprog *prog);
  */
 int vtaprog_submit(struct vtaprog *prog, uint64_t *seq);
 
+/* ---- Profiles ------------------------------------------------------------ */
+
+/* A place between two instructions of a stream: @insn is the first one behind it. */
+struct vtaprog_cut {
+	uint32_t stream, insn;
+};
+
+/**
+ * struct vtaprog_span - the time of a part of a run
+ * @step: number of its step in the image
+ * @insn: number of the first instruction in the stream, if the step is a RUN; else 0
+ * @insn_count: number of instructions, if the step is a RUN; else 0
+ * @begin: ns of CLOCK_MONOTONIC; by the card's stamp, if the step is the card's
+ * @end: likewise
+ * @cycles: the engine's cycles between these, by the stamp; 0 for a step of the CPU
+ */
+struct vtaprog_span {
+	uint32_t step;
+	uint32_t insn, insn_count;
+	int64_t begin, end;
+	uint64_t cycles;
+};
+
+/**
+ * vtaprog_profile() - load a program whose runs are recorded
+ * @dev: the card
+ * @queue: a queue of @dev, which has no work and, if there are @cuts, VTADEV_QUEUE_KEEP; its
+ *         ring may be of any length
+ * @image: the opened image; not needed after the call
+ * @cuts: places where streams are cut, by rising stream and instruction; each part is a RUN,
+ *        which continues with the core's state. A stream that vtaimage_work() fails for is not cut
+ * @count: number of @cuts, or 0
+ * @prog: out: the program
+ * @why: out: after an error, a sentence with the reason
+ *
+ * Each descriptor has a stamp, so a run takes longer than that of vtaprog_load(). vtaprog_submit()
+ * returns -EOPNOTSUPP for the program. Errors: -EINVAL (invalid @cuts), and as vtaprog_load(). A
+ * run returns -EPROTO if the card has not written the stamps.
+ */
+int vtaprog_profile(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaimage *image,
+		    const struct vtaprog_cut *cuts, uint32_t count, struct vtaprog **prog,
+		    char why[VTAPROG_WHY_MAX]);
+
+/**
+ * vtaprog_spans() - the record of the last run
+ * @prog: a program of vtaprog_profile(), whose last run has ended without an error
+ * @spans: out: the record, in the order of execution, valid until the next run begins
+ * @error_ns: out: the clocks of card and host are compared at least as exactly as this, in ns; 0 if
+ *            the run had no step of the card; may be NULL
+ *
+ * Returns the number of spans; 0 for a program of another function.
+ */
+uint32_t vtaprog_spans(const struct vtaprog *prog, const struct vtaprog_span **spans,
+		       int64_t *error_ns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -43,6 +43,28 @@ void *machine_at(struct machine *m, uint32_t addr)
 	return m->mem + (addr - m->base);
 }
 
+/* The work of two parts of a stream is that which the core has done. */
+static void check_work(const struct machine *m, const void *insns)
+{
+	const uint32_t cut = (uint32_t)m->insns / 2;
+	uint64_t cycles = 0, gemm_uops = 0, least;
+	struct vtaops_work work[2] = { 0 };
+
+	if (vtaops_work(&m->core, insns, (uint32_t)m->insns, &cut, cut ? 1 : 0, work))
+		machine_die("the work of %zu instructions cannot be counted", m->insns);
+	for (unsigned int i = 0; i < 2; i++) {
+		cycles += work[i].cycles;
+		gemm_uops += work[i].gemm_uops;
+	}
+	if (cycles != m->stats.cycles || (m->stats.gemm_uops && gemm_uops != m->stats.gemm_uops))
+		machine_die("the work is %" PRIu64 " cycles and %" PRIu64 " micro-ops, the core's %"
+			    PRIu64 " and %" PRIu64, cycles, gemm_uops, m->stats.cycles,
+			    m->stats.gemm_uops);
+	vtaops_limit(&work[0], &least);
+	if (least > cycles)
+		machine_die("the least is %" PRIu64 " of %" PRIu64 " cycles", least, cycles);
+}
+
 int machine_run(struct machine *m, lower_fn lower, const void *op, const char **why)
 {
 	static struct vtaops_builder b;
@@ -70,5 +92,6 @@ int machine_run(struct machine *m, lower_fn lower, const void *op, const char **
 	if (m->stats.cycles != b.cycles)
 		machine_die("the builder says %" PRIu64 " cycles, the core %" PRIu64, b.cycles,
 			    m->stats.cycles);
+	check_work(m, machine_at(m, insn_addr));
 	return 0;
 }
