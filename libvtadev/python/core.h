@@ -147,3 +147,17 @@ int slot_init(PyObject *module);
 /* ---- Pools of cards (pool.c) ---- */
 
 int pool_init(PyObject *module);
+
+/*
+ * The number of names in a tuple of str, of VTADEV_POOL_CARDS_MAX at most; they live as long as it.
+ * -1 and an exception if it has none, or too many.
+ */
+int pool_names(PyObject *cards, const char **names);
+
+/* ---- Measurements (bench.c) ---- */
+
+/* bench(image, cards, depth, warmup, runs, ns, inputs): struct vtadev_bench_result as a tuple */
+PyObject *bench_rate(PyObject *module, PyObject *args);
+
+/* bench_parts(image, card, runs, inputs): struct vtadev_bench_parts as a tuple */
+PyObject *bench_parts(PyObject *module, PyObject *args);

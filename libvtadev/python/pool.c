@@ -107,8 +107,7 @@ static int take_tensors(struct pool *self)
 	return 0;
 }
 
-/* The names in a sequence of str; the strings live as long as it. */
-static int names_of(PyObject *cards, const char **names)
+int pool_names(PyObject *cards, const char **names)
 {
 	Py_ssize_t count = PyTuple_Size(cards), length;
 
@@ -167,7 +166,7 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSE
 		return NULL;
 	self = (struct pool *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 	if (self && cards != Py_None) {
-		ret = names_of(cards, names);
+		ret = pool_names(cards, names);
 		opts.cards = names;
 		opts.count = ret > 0 ? (unsigned int)ret : 0;
 	}

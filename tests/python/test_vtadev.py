@@ -602,6 +602,38 @@ class Pools(unittest.TestCase):
         self.assertFalse(thread.is_alive())
 
 
+class Measurements(unittest.TestCase):
+    def test_rate(self):
+        rate = vtadev.bench(ECHO, b"abcd", cards=["soft", "soft"], depth=2, warmup=0, runs=20)
+        self.assertEqual((rate.cards, rate.runs, rate.lost), (2, 20, 0))
+        self.assertTrue(0 < rate.min <= rate.p50 <= rate.p90 <= rate.p99 <= rate.max <= rate.wall)
+        self.assertAlmostEqual(rate.per_second, 20 / rate.wall)
+        self.assertGreater(vtadev.bench(ECHO, cards=["soft"], seconds=0.01).runs, 0)
+
+    def test_parts(self):
+        parts = vtadev.parts(ECHO, {"x": b"abcd"}, card="soft", runs=3)
+        self.assertEqual(parts.runs, 3)
+        self.assertGreater(parts.to_card, 0)
+        self.assertLessEqual(parts.compute + parts.copy + parts.cpu, parts.total)
+
+    def test_what_is_no_good_is_refused(self):
+        for keywords in ({"depth": 0}, {"runs": 0}, {"warmup": -1}, {"seconds": 0},
+                         {"seconds": 1e9}, {"cards": ["none such"]}, {"cards": []}):
+            with self.assertRaises(ValueError):
+                vtadev.bench(ECHO, **{"cards": ["soft"], **keywords})
+        for inputs in ((b"abc",), (b"abcd", b"abcd"), ({"y": b"abcd"},)):
+            with self.assertRaises(TypeError):
+                vtadev.bench(ECHO, *inputs, cards=["soft"], runs=1)
+        with self.assertRaises(TypeError):
+            vtadev.bench(ECHO, cards="soft")
+        with self.assertRaises(ValueError):
+            vtadev.parts(ECHO, card="soft", runs=0)
+
+    def test_fault(self):
+        with self.assertRaisesRegex(vtadev.Error, "deadlock"):
+            vtadev.bench(DEADLOCK, cards=["soft"], runs=1)
+
+
 class Input:
     """One whose values are asked for by function(), which may raise."""
 
