@@ -67,7 +67,7 @@ check "bash: verbs" same "$(echo "$verbs --help --version" | sorted)" "$(offers 
 case $name in
 vtactl)
 	check "bash: verbs that begin so" same "test top trace " "$(offers t)"
-	check "bash: program's words" same "info run " "$(offers program '')"
+	check "bash: program's words" same "bench info profile run " "$(offers program '')"
 	check "bash: files to write to" same "one.tar " "$(offers dump -o one)"
 	;;
 vtac)

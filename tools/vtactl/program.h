@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vtadev.h"
 #include "vtaimage.h"
 
+struct iovec;
 struct json_object;
 
 struct program_run {
@@ -22,9 +24,23 @@ struct program_run {
 	struct json_object *json;	/* gets what else is printed as text, or NULL */
 };
 
+/* Options of bench and profile; @run.json is unused, and outputs are not kept. */
+struct program_measure {
+	struct program_run run;
+	const char *output;	/* of profile: the trace, or NULL */
+	uint32_t in_flight;	/* runs on each card, at most; 0: 4 */
+	uint32_t warmup;	/* runs */
+	uint64_t count;		/* runs to measure; 0: for @seconds */
+	double seconds;
+	double min_rate;	/* images a second, or 0 */
+	bool json;
+};
+
 /* Print the reason if they fail, and return the exit status. */
 int program_info(const char *path, bool json);
 int program_run(const struct program_run *run);
+int program_bench(const struct program_measure *measure);
+int program_profile(const struct program_measure *measure);
 int program_run_pool(const struct program_run *run, const struct vtaimage *image);
 
 /* Open the image of a file. Returns its bytes, to be freed; NULL if it is no image. */
@@ -33,6 +49,23 @@ uint8_t *program_read(const char *path, struct vtaimage *image);
 /* The FILE of NAME=FILE, or @NUMBER=FILE, for a tensor of the image, or NULL. */
 const char *program_file_of(const struct vtaimage *image, uint32_t tensor,
 			    const struct program_run *run);
+
+/* Values of all inputs, for vtadev_bench.h. */
+struct program_inputs {
+	struct iovec *io;
+	unsigned int count;
+};
+
+/* Loads the files and the picture of @run, or makes random values if it has none; an exit status. */
+int program_load_inputs(const struct vtaimage *image, const struct program_run *run,
+			struct program_inputs *inputs);
+void program_free_inputs(struct program_inputs *inputs);
+
+/* The names in @cards, with commas between; they become strings. Returns their number. */
+unsigned int program_split_cards(char *cards, const char **names);
+
+/* The name of the card that is used if none is given; @card has room for it. */
+int program_first_card(struct vtadev_card *card, const char **name);
 
 /* Converts a picture to plain values of an input, to be freed; NULL if it fails. */
 void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor *tensor,

@@ -293,14 +293,13 @@ static void free_columns(struct batch *b)
 	free(b->io);
 }
 
-/* Splits names with commas between; they become strings of their own. */
-static unsigned int split_names(char *names, const char **cards)
+unsigned int program_split_cards(char *cards, const char **names)
 {
 	unsigned int count = 0;
-	char *rest = names, *name;
+	char *rest = cards, *name;
 
 	while ((name = strsep(&rest, ",")) && count < VTADEV_POOL_CARDS_MAX)
-		cards[count++] = name;
+		names[count++] = name;
 	return count;
 }
 
@@ -315,7 +314,7 @@ static int open_pool(struct batch *b)
 		return ctl_fail(b->run->path, strerror(ENOMEM));
 	if (strcmp(names, "all")) {
 		opts.cards = cards;
-		opts.count = split_names(names, cards);
+		opts.count = program_split_cards(names, cards);
 	}
 	err = vtadev_pool_open(b->image, &opts, &b->pool, why);
 	free(names);

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "ctl.h"
 #include "labels.h"
 #include "picture.h"
 #include "program.h"
 #include "values.h"
+#include "vtadev_bench.h"
 #include "vtaprog.h"
 
 #define RUN_NS		(600 * 1000000000ll)
@@ -105,17 +107,74 @@ void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor
 	return values;
 }
 
+/* The values of an input, to be freed; NULL if they cannot be loaded. */
+static void *load_input(const struct vtaimage *image, uint32_t tensor,
+			const struct vtaimage_tensor *t, const struct program_run *r)
+{
+	const char *path = program_file_of(image, tensor, r);
+
+	return path ? values_load(path, t) : program_picture(image, t, r->pictures[0]);
+}
+
+static void *make_input(const struct vtaimage_tensor *t, unsigned int number)
+{
+	void *values = calloc(1, values_bytes(t) + 1);
+
+	if (values)
+		vtadev_bench_values(t, number, values);
+	else
+		ctl_fail(t->name, strerror(ENOMEM));
+	return values;
+}
+
+int program_load_inputs(const struct vtaimage *image, const struct program_run *r,
+			struct program_inputs *inputs)
+{
+	bool given = r->count || r->picture_count;
+	int ret = given ? check_assigns(image, r) : CTL_OK;
+	struct vtaimage_tensor t;
+
+	*inputs = (struct program_inputs) { 0 };
+	if (ret)
+		return ret;
+	inputs->io = calloc(image->tensor_count + 1, sizeof(*inputs->io));
+	if (!inputs->io)
+		return ctl_fail(r->path, strerror(ENOMEM));
+	for (uint32_t i = 0; i < image->tensor_count && !ret; i++) {
+		struct iovec *io = &inputs->io[inputs->count];
+
+		vtaimage_tensor(image, i, &t);
+		if (t.role != VTAIMAGE_INPUT)
+			continue;
+		io->iov_len = values_bytes(&t);
+		io->iov_base = given ? load_input(image, i, &t, r) :
+			       make_input(&t, inputs->count);
+		inputs->count++;
+		ret = io->iov_base ? CTL_OK : CTL_ERROR;
+	}
+	if (ret)
+		program_free_inputs(inputs);
+	return ret;
+}
+
+void program_free_inputs(struct program_inputs *inputs)
+{
+	for (unsigned int i = 0; i < inputs->count; i++)
+		free(inputs->io[i].iov_base);
+	free(inputs->io);
+	*inputs = (struct program_inputs) { 0 };
+}
+
 static int put_inputs(struct vtaprog *prog, const struct vtaimage *image,
 		      const struct program_run *r)
 {
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
-		const char *path = program_file_of(image, i, r);
 		void *values;
 
 		if (t->role != VTAIMAGE_INPUT)
 			continue;
-		values = path ? values_load(path, t) : program_picture(image, t, r->pictures[0]);
+		values = load_input(image, i, t, r);
 		if (!values)
 			return CTL_ERROR;
 		vtaprog_put(prog, i, values);

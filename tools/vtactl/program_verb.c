@@ -9,16 +9,24 @@
 
 #include "ctl.h"
 #include "program.h"
+#include "vtadev_pool.h"
 
 static const char help[] =
 	"Usage: vtactl program info FILE [--json]\n"
 	"  or:  vtactl program run FILE [OPTION]... [NAME=FILE]...\n"
+	"  or:  vtactl program bench FILE [OPTION]... [NAME=FILE]...\n"
+	"  or:  vtactl program profile FILE [OPTION]... [NAME=FILE]...\n"
 	"\n"
-	"info prints what a program image (.vtap) contains and needs. run runs it once. NAME is an\n"
-	"input, which is read from FILE, or an output, which is written to FILE; info lists names,\n"
-	"and @0 is the first one in its list, @1 the next. FILE is a numpy array if its name ends\n"
-	"in .npy; other files contain only the values. - is standard output. --image converts a\n"
-	"PNG or JPEG file to the program's input, as the program describes.\n"
+	"info prints what a program image (.vtap) contains and needs. run runs it once. bench\n"
+	"measures images a second and latencies, with 1, 2, 4 and so on runs in flight and on as\n"
+	"many cards, and the parts of a run alone. profile measures each layer: it cuts the card's\n"
+	"streams between layers, and prints what this costs.\n"
+	"\n"
+	"NAME is an input, which is read from FILE, or an output, which is written to FILE; info\n"
+	"lists names, and @0 is the first one in its list, @1 the next. FILE is a numpy array if\n"
+	"its name ends in .npy; other files contain only the values. - is standard output. --image\n"
+	"converts a PNG or JPEG file to the program's input, as the program describes. Without\n"
+	"inputs bench and profile use random values.\n"
 	"\n"
 	"With --cards there may be several runs: each --image is a run, and each FILE contains\n"
 	"the values of all runs, one run after the other. Each run goes to the card that will be\n"
@@ -31,20 +39,27 @@ static const char help[] =
 	"  -l, --labels=FILE    names of the classes, one a line, or JSON\n"
 	"  -t, --top=COUNT      print COUNT classes of the first output; 0 for none\n"
 	"  -j, --json           print one object; of run: runs with their classes, and cards\n"
-	"  -h, --help           print this text\n";
+	"  -h, --help           print this text\n"
+	"\n"
+	"Measurements:\n"
+	"  -n, --count=RUNS        measure RUNS runs (profile: 15; bench: as long as --duration)\n"
+	"  -d, --duration=SECONDS  bench: measure each row of the table for SECONDS (2)\n"
+	"  -f, --in-flight=N       bench: at most N runs at a time on each card (4)\n"
+	"  -w, --warmup=RUNS       bench: runs before each measurement, besides the first (3)\n"
+	"      --min-rate=RATE     bench: exit with 1 if no row has RATE images a second\n"
+	"  -o, --output=FILE       profile: write the median run to FILE, as a trace for\n"
+	"                          https://ui.perfetto.dev\n";
 
-#define TOP_MAX	1000
+#define TOP_MAX		1000
+#define RUNS_MAX	1000000000
 
-static int run(struct program_run *r, int argc, char **argv, bool json)
+static int run(struct program_run *r, bool json)
 {
 	struct json_object *runs;
 	int ret;
 
 	if (!r->cards && r->picture_count > 1)
 		return cli_usage("several runs take --cards: %s", r->pictures[1]);
-	r->path = argv[1];
-	r->assigns = argv + 2;
-	r->count = argc - 2;
 	if (!json)
 		return program_run(r);
 	runs = json_object_new_array();
@@ -65,38 +80,97 @@ static int add_picture(const struct cli_option *option, char *path)
 	return CTL_OK;
 }
 
-static int parse_and_do(int argc, char **argv, struct program_run *r)
+static int set_rate(const struct cli_option *option, char *text)
 {
-	bool json = false, top = false;
+	double *rate = option->to;
+	char *end;
+
+	*rate = strtod(text, &end);
+	if (end == text || *end || !(*rate > 0 && *rate < 1e12))
+		return cli_usage("--min-rate wants images a second, not '%s'", text);
+	return CLI_OK;
+}
+
+/* Options that were given, of those that not all words take. */
+struct given {
+	bool top, cards, output, in_flight, warmup, count, seconds, min_rate;
+};
+
+static int measure(struct program_measure *m, const struct given *given, bool profile)
+{
+	if (m->run.picture_count > 1)
+		return cli_usage("all runs have the same inputs: %s", m->run.pictures[1]);
+	if (given->top || m->run.labels)
+		return cli_usage("--top and --labels are for run");
+	if (!profile)
+		return given->output ? cli_usage("--output is for profile") : program_bench(m);
+	if (given->cards || given->in_flight || given->warmup || given->seconds ||
+	    given->min_rate)
+		return cli_usage("--cards, --duration, --in-flight, --min-rate and --warmup are "
+				 "for bench");
+	return program_profile(m);
+}
+
+static int do_word(const char *word, struct program_measure *m, const struct given *given)
+{
+	bool bench = !strcmp(word, "bench"), profile = !strcmp(word, "profile");
+
+	if (bench || profile)
+		return measure(m, given, profile);
+	if (given->output || given->in_flight || given->warmup || given->count ||
+	    given->seconds || given->min_rate)
+		return cli_usage("measurements are for bench and profile");
+	if (!strcmp(word, "run"))
+		return run(&m->run, m->json);
+	if (!strcmp(word, "info") && !m->run.count)
+		return program_info(m->run.path, m->json);
+	return cli_usage("say info FILE, or run, bench or profile FILE NAME=FILE...");
+}
+
+static int parse_and_do(int argc, char **argv, struct program_measure *m)
+{
+	struct program_run *r = &m->run;
+	struct given given = { 0 };
 	const struct cli_option options[] = {
-		{ CLI_TEXT("cards", &r->cards) },
+		{ CLI_TEXT("cards", &r->cards), .given = &given.cards },
 		{ .name = "image", .set = add_picture, .to = r },
 		{ CLI_TEXT("labels", &r->labels) },
-		{ CLI_NUMBER("top", &r->top, 0, TOP_MAX), .given = &top },
-		{ CLI_FLAG("json", &json) },
+		{ CLI_NUMBER("top", &r->top, 0, TOP_MAX), .given = &given.top },
+		{ CLI_FLAG("json", &m->json) },
+		{ CLI_NUMBER("count", &m->count, 1, RUNS_MAX), .given = &given.count },
+		{ .name = "duration", .set = ctl_set_seconds, .to = &m->seconds,
+		  .given = &given.seconds },
+		{ CLI_NUMBER("in-flight", &m->in_flight, 1, VTADEV_POOL_DEPTH_MAX),
+		  .given = &given.in_flight },
+		{ CLI_NUMBER("warmup", &m->warmup, 0, RUNS_MAX), .given = &given.warmup },
+		{ .name = "min-rate", .set = set_rate, .to = &m->min_rate,
+		  .given = &given.min_rate },
+		{ CLI_TEXT("output", &m->output), .given = &given.output },
 		{ 0 },
 	};
 	int ret = cli_options(help, options, CLI_ANY, &argc, &argv);
 
 	if (ret != CLI_GO)
 		return ret;
-	if (!top && (r->picture_count || r->labels))
+	if (argc < 2)
+		return cli_usage("say info FILE, or run, bench or profile FILE NAME=FILE...");
+	r->path = argv[1];
+	r->assigns = argv + 2;
+	r->count = argc - 2;
+	if (!given.top && !strcmp(argv[0], "run") && (r->picture_count || r->labels))
 		r->top = 5;
-	if (argc == 2 && !strcmp(argv[0], "info"))
-		return program_info(argv[1], json);
-	if (argc >= 2 && !strcmp(argv[0], "run"))
-		return run(r, argc, argv, json);
-	return cli_usage("say info FILE, or run FILE NAME=FILE...");
+	return do_word(argv[0], m, &given);
 }
 
 int program_main(int argc, char **argv)
 {
-	struct program_run r = { .pictures = calloc((size_t)argc, sizeof(*r.pictures)) };
+	struct program_measure m = { .seconds = 2, .warmup = 3 };
 	int ret;
 
-	if (!r.pictures)
+	m.run.pictures = calloc((size_t)argc, sizeof(*m.run.pictures));
+	if (!m.run.pictures)
 		return ctl_error("program", -ENOMEM);
-	ret = parse_and_do(argc, argv, &r);
-	free(r.pictures);
+	ret = parse_and_do(argc, argv, &m);
+	free(m.run.pictures);
 	return ret;
 }
