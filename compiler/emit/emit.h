@@ -62,6 +62,8 @@ int vtac_emit_end(struct vtac_emit_files *files, int ret);
 /* "const uint8_t NAME[SIZE]" of these bytes, aligned to 64. */
 void vtac_emit_bytes(FILE *f, const char *name, const uint8_t *data, size_t size);
 
+/* Is it a tensor of the caller's of @role? Sizes are outputs. */
+bool vtac_emit_is(const struct vtaimage_tensor *t, enum vtaimage_role role);
 /* The program around a network, and how to make it: emit_main.c. @tensor: C names. */
 void vtac_emit_main(FILE *f, const char *name, const char *upper,
 		    const struct vtaimage *image, const struct vtac_c_name *tensor);

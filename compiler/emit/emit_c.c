@@ -39,6 +39,11 @@ static const char *type_name(uint32_t type)
 	return names[type];
 }
 
+bool vtac_emit_is(const struct vtaimage_tensor *t, enum vtaimage_role role)
+{
+	return t->role == role || (role == VTAIMAGE_OUTPUT && t->role == VTAIMAGE_SIZE);
+}
+
 /* A member for each tensor of a role. */
 static void put_struct(struct emitter *e, FILE *f, enum vtaimage_role role, const char *kind,
 		       const char *qualifier)
@@ -49,7 +54,7 @@ static void put_struct(struct emitter *e, FILE *f, enum vtaimage_role role, cons
 	fprintf(f, "struct %s_%s {\n", e->name, kind);
 	for (uint32_t i = 0; i < e->image->tensor_count; i++) {
 		vtaimage_tensor(e->image, i, &t);
-		if (t.role != role)
+		if (!vtac_emit_is(&t, role))
 			continue;
 		any = true;
 		fprintf(f, "\t%s%s *%s;\t/* ", qualifier, type_name(t.type), e->tensor[i].text);
@@ -57,6 +62,9 @@ static void put_struct(struct emitter *e, FILE *f, enum vtaimage_role role, cons
 			fprintf(f, "[%" PRIu32 "]", t.dims[j]);
 		if (t.layout == VTAIMAGE_PACKED)
 			fprintf(f, " packed as vtaops.h says, %" PRIu32 " bytes", t.bytes);
+		if (t.role == VTAIMAGE_SIZE)
+			fprintf(f, ": the number in use in dimension %" PRId32 " of the one before",
+				t.zero);
 		if (t.scale > 0)
 			fprintf(f, ", of %.9g * (value - %" PRId32 ")", (double)t.scale, t.zero);
 		fputs(" */\n", f);
@@ -230,7 +238,6 @@ static bool is_card(struct emitter *e, uint32_t i)
 static void put_kernel(FILE *f, uint32_t i, const struct vtaimage_step *s)
 {
 	const char *name = vtacpu_kernel_name(s->kernel);
-	const char *member = s->kernel == VTACPU_UNPACK ? "pack" : name;
 	struct vtacpu_need need;
 
 	vtacpu_need(s->kernel, &s->params, &need);
@@ -244,8 +251,9 @@ static void put_kernel(FILE *f, uint32_t i, const struct vtaimage_step *s)
 		else
 			fputs("(void *)0,", f);
 	}
-	fprintf(f, "\n\t\t};\n\n\t\tvtacpu_%s(&params_%" PRIu32 ".%s, io, host + %" PRIu32
-		");\n\t}\n", name, i, member, s->scratch);
+	/* Several kernels have parameters of one type. */
+	fprintf(f, "\n\t\t};\n\n\t\tvtacpu_%s((const void *)&params_%" PRIu32 ", io, host + %"
+		PRIu32 ");\n\t}\n", name, i, s->scratch);
 }
 
 static void put_copies(struct emitter *e, FILE *f, enum vtaimage_role role)
@@ -254,7 +262,7 @@ static void put_copies(struct emitter *e, FILE *f, enum vtaimage_role role)
 
 	for (uint32_t i = 0; i < e->image->tensor_count; i++) {
 		vtaimage_tensor(e->image, i, &t);
-		if (t.role != role)
+		if (!vtac_emit_is(&t, role))
 			continue;
 		if (role == VTAIMAGE_INPUT)
 			fprintf(f, "\tcopy(host + %" PRIu32 ", inputs->%s, %" PRIu32 ");\n",

@@ -67,7 +67,7 @@ static void put_files(FILE *f, const struct vtaimage *image, const struct vtac_c
 
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
-		if (t.role != role)
+		if (!vtac_emit_is(&t, role))
 			continue;
 		fprintf(f, "\tif (transfer(argv[%u], \"%s\", %s, sizeof(%s)))\n"
 			"\t\treturn give_up(argv[%u], 0);\n", *argument,
@@ -84,7 +84,7 @@ static void put_members(FILE *f, const struct vtaimage *image, const struct vtac
 
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
-		if (t.role == role)
+		if (vtac_emit_is(&t, role))
 			fprintf(f, " .%s = (void *)%s,", tensor[i].text,
 				tensor[i].text);
 	}

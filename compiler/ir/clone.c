@@ -15,6 +15,7 @@ static void copy_tensor(struct vtac_tensor *t, const struct vtac_tensor *from)
 	t->n_users = 0;
 	t->max_users = 0;
 	t->home = NULL;
+	t->bounds = NULL;
 }
 
 static int copy_tensors(struct vtac_graph *g, const struct vtac_graph *from,
@@ -29,6 +30,9 @@ static int copy_tensors(struct vtac_graph *g, const struct vtac_graph *from,
 		copy_tensor(t, from->tensors[i]);
 		map[from->tensors[i]->id] = t;
 	}
+	for (unsigned int i = 0; i < from->n_tensors; i++)
+		if (g->tensors[i]->size)
+			g->tensors[i]->size = map[g->tensors[i]->size->id];
 	return 0;
 }
 
@@ -84,6 +88,8 @@ struct vtac_graph *vtac_graph_clone(const struct vtac_graph *from)
 	if (!g)
 		return NULL;
 	g->name = from->name;
+	g->n_sizes = from->n_sizes;
+	g->has_sizes = from->has_sizes;
 	if (!copy_all(g, from))
 		return g;
 	vtac_graph_free(g);

@@ -49,12 +49,25 @@ static int walk_from(struct walk *w, struct vtac_node *first)
 	return 0;
 }
 
-/* The nodes that outputs need, in w->nodes. */
+/* Walk from the node that computes the size of @t. */
+static int walk_size(struct walk *w, const struct vtac_tensor *t)
+{
+	const struct vtac_tensor *size = t ? t->size : NULL;
+
+	return size && size->producer ? walk_from(w, size->producer) : 0;
+}
+
+/* The nodes that outputs need, in w->nodes, and those that compute the sizes of their tensors. */
 static int walk_outputs(struct walk *w)
 {
 	for (unsigned int i = 0; i < w->g->n_outputs; i++)
-		if (w->g->outputs[i]->producer && walk_from(w, w->g->outputs[i]->producer))
+		if ((w->g->outputs[i]->producer && walk_from(w, w->g->outputs[i]->producer)) ||
+		    walk_size(w, w->g->outputs[i]))
 			return -1;
+	for (unsigned int i = 0; i < w->n; i++)
+		for (unsigned int k = 0; k < w->nodes[i]->n_out; k++)
+			if (walk_size(w, w->nodes[i]->out[k]))
+				return -1;
 	return 0;
 }
 

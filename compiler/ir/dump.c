@@ -156,6 +156,17 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 	case VTAC_REVERSE_SEQUENCE:
 		fprintf(f, " time %d", a->reverse.time);
 		break;
+	case VTAC_UNIQUE:
+	case VTAC_UNIQUE_INVERSE:
+		fprintf(f, " axis %d flat %d sorted %d", a->unique.axis, a->unique.flat,
+			a->unique.sorted);
+		break;
+	case VTAC_NMS:
+		fprintf(f, " most %" PRId64 " centre %d overlap %.9g", a->nms.most, a->nms.centre,
+			(double)a->nms.overlap);
+		if (a->nms.has_score)
+			fprintf(f, " score %.9g", (double)a->nms.score);
+		break;
 	case VTAC_CAST:
 		fprintf(f, " to %s", vtac_dtype_name(a->cast.to));
 		break;
@@ -232,6 +243,8 @@ static void print_tensor(FILE *f, const char *kind, const struct vtac_tensor *t)
 		vtac_shape_text(t, buf));
 	if (t->data)
 		fprintf(f, " data %016" PRIx64, digest(t));
+	if (t->size)
+		fprintf(f, " size %s of %d", t->size->name, t->open);
 	if (t->device == VTAC_CARD)
 		fputs(" card", f);
 	if (t->layout == VTAC_PACKED)

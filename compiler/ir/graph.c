@@ -142,6 +142,9 @@ int vtac_tensor_replace(struct vtac_graph *g, struct vtac_tensor *from, struct v
 	for (unsigned int i = 0; i < g->n_outputs; i++)
 		if (g->outputs[i] == from)
 			g->outputs[i] = to;
+	for (unsigned int i = 0; g->has_sizes && i < g->n_tensors; i++)
+		if (g->tensors[i]->size == from)
+			g->tensors[i]->size = to;
 	return 0;
 }
 
@@ -276,11 +279,21 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_REVERSE_SEQUENCE] = "reverse_sequence",
 	[VTAC_EYE] = "eye",
 	[VTAC_MEL_WEIGHTS] = "mel_weights",
+	[VTAC_NON_ZERO] = "non_zero",
+	[VTAC_UNIQUE] = "unique",
+	[VTAC_UNIQUE_INVERSE] = "unique_inverse",
+	[VTAC_NMS] = "nms",
+	[VTAC_COUNT] = "count",
 };
 
 const char *vtac_op_name(enum vtac_op op)
 {
 	return op_names[op];
+}
+
+bool vtac_same_size(const struct vtac_tensor *a, const struct vtac_tensor *b)
+{
+	return a->size == b->size && (!a->size || a->open == b->open);
 }
 
 int64_t vtac_elements(const struct vtac_tensor *t)
@@ -446,9 +459,10 @@ const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128])
 
 	if (t->rank <= 0)
 		return t->rank < 0 ? "?" : "scalar";
-	/* 8 dimensions of below 2^41: at most 8 x 14 characters. */
+	/* 8 dimensions of below 2^41: at most 8 x 14 characters, and "<=". */
 	for (int i = 0; i < t->rank; i++)
-		at += snprintf(buf + at, 128 - (size_t)at, t->dims[i] < 0 ? "%s?" : "%s%lld",
-			       i ? "x" : "", (long long)t->dims[i]);
+		at += snprintf(buf + at, 128 - (size_t)at, t->dims[i] < 0 ? "%s%s?" : "%s%s%lld",
+			       i ? "x" : "", t->size && i == t->open ? "<=" : "",
+			       (long long)t->dims[i]);
 	return buf;
 }

@@ -80,6 +80,12 @@ enum vtac_op {
 	VTAC_EXPAND,		/* x, shape: repeats values, as numpy broadcasts */
 	VTAC_TILE,		/* x, repeats */
 	VTAC_REVERSE_SEQUENCE,	/* x, lengths */
+	/* Lists whose length data decides: as long as can be, -1 behind the last entry */
+	VTAC_NON_ZERO,		/* x: coordinates [rank][count] */
+	VTAC_UNIQUE,		/* x: numbers of slices [count] */
+	VTAC_UNIQUE_INVERSE,	/* x: of each slice, the place in that list */
+	VTAC_NMS,		/* boxes, scores, [most], [overlap], [least score], [boxes in use] */
+	VTAC_COUNT,		/* such a list: the entries in it, a scalar */
 	VTAC_GATHER, VTAC_GATHER_ELEMENTS, VTAC_GATHER_ND,	/* x, indices */
 	VTAC_SCATTER_ELEMENTS, VTAC_SCATTER_ND,			/* x, indices, updates */
 	/* Quantisation of the file: QLinearConv is dequantise, conv, quantise */
@@ -193,6 +199,8 @@ union vtac_attr {
 	struct { int axis; int64_t depth; } one_hot;
 	struct { int time; } reverse;			/* of dimensions 0 and 1 */
 	struct { int64_t k; enum vtac_dtype to; bool given; } eye;
+	struct { int axis; bool flat, sorted; } unique;	/* flat: of all values */
+	struct { int64_t most; bool centre, has_score; float overlap, score; } nms;
 	double mel[5];					/* MEL_WEIGHTS: the inputs */
 	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;
@@ -243,6 +251,14 @@ struct vtac_quant {
 
 struct vtac_node;
 struct vtac_stats;
+struct vtac_tensor;
+
+/* An integer that is computed: it is at least 0, at most @most, and the value of @size, if any. */
+struct vtac_bound {
+	int64_t most;
+	struct vtac_tensor *size;	/* NULL: it is @most, or not known if @vague */
+	bool vague;
+};
 
 struct vtac_tensor {
 	unsigned int id;
@@ -251,6 +267,13 @@ struct vtac_tensor {
 	int rank;		/* -1: not known yet */
 	int64_t dims[VTAC_RANK_MAX];	/* each >= 0; -1 in a graph input: not known yet */
 	const void *data;	/* of a constant, PLAIN, little-endian; or NULL */
+	/*
+	 * Data decides how much of dimension @open is in use: the first *size, an int64 that a node
+	 * computes, of dims[open]. NULL: all of it. The values behind them have no meaning.
+	 */
+	struct vtac_tensor *size;
+	int open;
+	const struct vtac_bound *bounds;	/* of each of a few computed integers, or NULL */
 	struct vtac_node *producer;	/* NULL of a constant or graph input */
 	struct vtac_node **users;	/* one entry for each input slot that it fills */
 	unsigned int n_users, max_users;
@@ -312,6 +335,8 @@ struct vtac_graph {
 	const char **output_names;	/* the file's; passes keep them */
 	unsigned int n_nodes, max_nodes, n_tensors, max_tensors;
 	unsigned int n_inputs, max_inputs, n_outputs, max_outputs, max_output_names;
+	unsigned int n_sizes;	/* the last outputs are sizes of others, and none of the file's */
+	bool has_sizes;		/* a tensor has a size */
 	unsigned int next_id;
 	struct vtac_arena arena;
 	struct vtac_names *names;
@@ -450,7 +475,9 @@ bool vtac_slice_is_whole(const struct vtac_node *node);
 struct vtac_tensor vtac_as_matrix(const struct vtac_tensor *t, int one);
 /* shape.c: set shapes and types of a node's outputs by those of its inputs. */
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node);
-/* "1x3x224x224" */
+/* Are the sizes of both decided by the same data, or those of both known? */
+bool vtac_same_size(const struct vtac_tensor *a, const struct vtac_tensor *b);
+/* "1x3x224x224", or "<=100x4" if data decides a size */
 const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128]);
 
 /* ---- dumps: complete and deterministic ---- */

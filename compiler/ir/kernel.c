@@ -689,6 +689,9 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_LIMIT] = { limit_calls, true }, [VTAC_LRN] = { lrn_calls, false },
 	[VTAC_DET] = { det_calls, false }, [VTAC_ONE_HOT] = { kernel_one_hot, true },
 	[VTAC_REVERSE_SEQUENCE] = { kernel_reverse_sequence, true },
+	[VTAC_NON_ZERO] = { kernel_non_zero, true }, [VTAC_UNIQUE] = { kernel_unique, true },
+	[VTAC_UNIQUE_INVERSE] = { kernel_unique, true }, [VTAC_NMS] = { kernel_nms, true },
+	[VTAC_COUNT] = { kernel_count, true },
 };
 
 static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool any_type)

@@ -70,4 +70,14 @@ int kernel_elements(struct vtac_graph *g, const struct vtac_node *node, struct v
 int kernel_slices(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		  unsigned int *n);
 
+/* kernel_choose.c */
+int kernel_non_zero(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		    unsigned int *n);
+int kernel_unique(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n);
+int kernel_nms(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+	       unsigned int *n);
+int kernel_count(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int *n);
+
 #endif /* VTAC_KERNEL_IMPL_H */

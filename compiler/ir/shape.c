@@ -31,6 +31,12 @@ int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int 
 
 	if (!t)
 		return -1;
+	if (!t->data && t->bounds && vtac_elements(t) <= max) {
+		n = (int)vtac_elements(t);
+		for (int k = 0; k < n; k++)
+			values[k] = t->bounds[k].most;
+		return n;
+	}
 	if (!t->data) {
 		vtac_fail(g, node,
 			  "Its input %.120s depends on the model's input values; it must be "
@@ -417,6 +423,8 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_LIMIT] = shape_limit, [VTAC_LRN] = shape_lrn, [VTAC_DET] = shape_det,
 	[VTAC_ONE_HOT] = shape_one_hot, [VTAC_REVERSE_SEQUENCE] = shape_reverse_sequence,
 	[VTAC_EYE] = shape_eye, [VTAC_MEL_WEIGHTS] = shape_mel_weights,
+	[VTAC_NON_ZERO] = shape_non_zero, [VTAC_UNIQUE] = shape_unique,
+	[VTAC_UNIQUE_INVERSE] = shape_unique, [VTAC_NMS] = shape_nms, [VTAC_COUNT] = shape_count,
 };
 
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node)

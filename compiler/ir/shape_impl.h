@@ -15,7 +15,7 @@ int shape_out(struct vtac_graph *g, struct vtac_node *node, int rank, const int6
 /* An axis of the file as an index: 0 to rank - 1. */
 int shape_axis(struct vtac_graph *g, const struct vtac_node *node, int axis, int rank, int *index);
 /*
- * The integers of input @i, which must be a constant of one dimension at most: their
+ * The integers of input @i, or the most that each can be if it has bounds; it must be a constant of one dimension at most: their
  * number, -1 if there is no such input, -2 and an error.
  */
 int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int i,
@@ -31,6 +31,12 @@ int shape_conv_transpose(struct vtac_graph *g, struct vtac_node *node);
 int shape_pool(struct vtac_graph *g, struct vtac_node *node);
 int shape_resize(struct vtac_graph *g, struct vtac_node *node);
 int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node);
+
+/* shape_choose.c */
+int shape_non_zero(struct vtac_graph *g, struct vtac_node *node);
+int shape_unique(struct vtac_graph *g, struct vtac_node *node);
+int shape_nms(struct vtac_graph *g, struct vtac_node *node);
+int shape_count(struct vtac_graph *g, struct vtac_node *node);
 
 /* shape_move.c */
 int shape_concat(struct vtac_graph *g, struct vtac_node *node);

@@ -106,6 +106,17 @@ static int add_tensor(struct making *m, const struct vtac_tensor *t, const char 
 	return 0;
 }
 
+/* The size of the output @t that was added before. */
+static int add_size(struct making *m, const struct vtac_tensor *t, const char *name)
+{
+	const char *own = vtac_text(m->p->graph, "%s.size", name);
+
+	if (!own || add_tensor(m, t->size, own, VTAIMAGE_SIZE))
+		return -1;
+	m->tensors[m->src.tensor_count - 1].zero = t->open;
+	return 0;
+}
+
 static int add_tensors(struct making *m)
 {
 	const struct vtac_graph *g = m->p->graph;
@@ -113,8 +124,9 @@ static int add_tensors(struct making *m)
 	for (unsigned int i = 0; i < g->n_inputs; i++)
 		if (add_tensor(m, g->inputs[i], g->inputs[i]->name, VTAIMAGE_INPUT))
 			return -1;
-	for (unsigned int i = 0; i < g->n_outputs; i++)
-		if (add_tensor(m, g->outputs[i], g->output_names[i], VTAIMAGE_OUTPUT))
+	for (unsigned int i = 0; i + g->n_sizes < g->n_outputs; i++)
+		if (add_tensor(m, g->outputs[i], g->output_names[i], VTAIMAGE_OUTPUT) ||
+		    (g->outputs[i]->size && add_size(m, g->outputs[i], g->output_names[i])))
 			return -1;
 	for (unsigned int i = 0; m->opt->internals && i < g->n_tensors; i++)
 		if (g->tensors[i]->device == VTAC_CARD && !g->tensors[i]->data &&

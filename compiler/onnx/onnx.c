@@ -39,7 +39,7 @@ static const struct onnx_op *find_op(const char *name)
 {
 	static const struct onnx_op *const tables[] = {
 		onnx_ops, onnx_window_ops, onnx_quant_ops, onnx_math_ops, onnx_index_ops,
-		onnx_recurrent_ops, onnx_signal_ops,
+		onnx_recurrent_ops, onnx_signal_ops, onnx_choose_ops,
 	};
 
 	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)

@@ -189,6 +189,8 @@ static const char *why_not_op(const struct vtac_node *node)
 
 	if (!op->has)
 		return "The card has no operator for it.";
+	if (node->out[0]->size)
+		return "Data decides a size of its output.";
 	why = why_not_tensor(node->in[0]->data && vtac_has_form(node) ? node->in[1] : node->in[0]);
 	if (!why)
 		why = why_not_tensor(node->out[0]);

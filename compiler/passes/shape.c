@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ir/interp.h"
-#include "passes.h"
+#include "sizes.h"
 
 /* ---- the shapes of the graph's inputs ---- */
 
@@ -146,9 +146,10 @@ static bool is_nothing(const struct vtac_node *node)
 		return node->in[0]->dtype == node->attr.cast.to;
 	case VTAC_RESHAPE:
 	case VTAC_EXPAND:
-		return vtac_same_shape(node->in[0], node->out[0]);
+		return vtac_same_shape(node->in[0], node->out[0]) &&
+		       vtac_same_size(node->in[0], node->out[0]);
 	case VTAC_SLICE:
-		return vtac_slice_is_whole(node);
+		return vtac_slice_is_whole(node) && vtac_same_size(node->in[0], node->out[0]);
 	case VTAC_CONCAT:
 		return node->n_in == 1;
 	case VTAC_TRANSPOSE:
@@ -166,21 +167,47 @@ static bool is_nothing(const struct vtac_node *node)
 	}
 }
 
-static int shape_and_fold(struct vtac_graph *g, struct vtac_node *node)
+/* Cut a constant list off behind its entries, which have been counted. */
+static int fold_count(struct vtac_graph *g, struct vtac_node *node)
 {
-	if (vtac_shape_node(g, node))
+	struct vtac_tensor *list = node->in[0], *n = node->out[0];
+
+	if (vtac_fold_node(g, node))
+		return -1;
+	return list->size == n ? vtac_shrink(g, list, *(const int64_t *)n->data) : 0;
+}
+
+static int shape_with_sizes(struct vtac_graph *g, struct vtac_node *node)
+{
+	unsigned int n = node->n_in < SIZES_INPUTS ? node->n_in : SIZES_INPUTS;
+	struct vtac_tensor *in[SIZES_INPUTS];
+
+	if (!g->has_sizes)
+		return vtac_shape_node(g, node);
+	if (vtac_bound_inputs(g, node))
+		return -1;
+	memcpy(in, node->in, n * sizeof(in[0]));
+	return vtac_shape_node(g, node) || vtac_set_sizes(g, node, in, n) ? -1 : 0;
+}
+
+int vtac_shape_made(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (shape_with_sizes(g, node))
 		return -1;
 	if (is_foldable(node))
-		return vtac_fold_node(g, node);
+		return node->op == VTAC_COUNT ? fold_count(g, node) : vtac_fold_node(g, node);
 	return is_nothing(node) ? bypass(g, node) : 0;
 }
 
 int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt)
 {
+	unsigned int n = g->n_nodes;
+
 	if (input_shapes(g, opt))
 		return -1;
-	for (unsigned int i = 0; i < g->n_nodes; i++)
-		if (!g->nodes[i]->dead && shape_and_fold(g, g->nodes[i]))
+	/* Nodes that are made meanwhile have been shaped. */
+	for (unsigned int i = 0; i < n; i++)
+		if (!g->nodes[i]->dead && vtac_shape_made(g, g->nodes[i]))
 			return -1;
-	return vtac_graph_dce(g);
+	return vtac_output_sizes(g) ? -1 : vtac_graph_dce(g);
 }

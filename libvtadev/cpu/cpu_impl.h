@@ -102,6 +102,11 @@ int cpu_one_hot_need(const struct vtacpu_one_hot *p, struct vtacpu_need *need);
 int cpu_reverse_sequence_need(const struct vtacpu_reverse_sequence *p, struct vtacpu_need *need);
 int cpu_lrn_f32_need(const struct vtacpu_lrn_f32 *p, struct vtacpu_need *need);
 int cpu_det_f32_need(const struct vtacpu_det_f32 *p, struct vtacpu_need *need);
+int cpu_non_zero_need(const struct vtacpu_non_zero *p, struct vtacpu_need *need);
+int cpu_count_need(const struct vtacpu_count *p, struct vtacpu_need *need);
+int cpu_unique_need(const struct vtacpu_unique *p, struct vtacpu_need *need);
+int cpu_unique_inverse_need(const struct vtacpu_unique *p, struct vtacpu_need *need);
+int cpu_nms_need(const struct vtacpu_nms *p, struct vtacpu_need *need);
 
 /* ---- places of values ---- */
 

@@ -62,6 +62,11 @@ KERNEL(one_hot)
 KERNEL(reverse_sequence)
 KERNEL(lrn_f32)
 KERNEL(det_f32)
+KERNEL(non_zero)
+KERNEL(count)
+KERNEL(unique)
+KERNEL(unique_inverse)
+KERNEL(nms)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -107,6 +112,11 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_REVERSE_SEQUENCE] = ENTRY(reverse_sequence, reverse_sequence),
 	[VTACPU_LRN_F32] = ENTRY(lrn_f32, lrn_f32),
 	[VTACPU_DET_F32] = ENTRY(det_f32, det_f32),
+	[VTACPU_NON_ZERO] = ENTRY(non_zero, non_zero),
+	[VTACPU_COUNT] = ENTRY(count, count),
+	[VTACPU_UNIQUE] = ENTRY(unique, unique),
+	[VTACPU_UNIQUE_INVERSE] = ENTRY(unique_inverse, unique),
+	[VTACPU_NMS] = ENTRY(nms, nms),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

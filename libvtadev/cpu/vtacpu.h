@@ -89,6 +89,11 @@ enum vtacpu_kernel {
 	VTACPU_REVERSE_SEQUENCE,
 	VTACPU_LRN_F32,
 	VTACPU_DET_F32,
+	VTACPU_NON_ZERO,
+	VTACPU_COUNT,
+	VTACPU_UNIQUE,
+	VTACPU_UNIQUE_INVERSE,
+	VTACPU_NMS,
 	VTACPU_KERNELS,
 };
 
@@ -618,6 +623,62 @@ struct vtacpu_det_f32 {
 void vtacpu_det_f32(const struct vtacpu_det_f32 *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_non_zero() - list the places of values that are not 0
+ *
+ * x of type, of dims -> y int64 [rank][count], count the values of x: column k has the coordinates
+ * of the k-th such value in order, and -1 where there are no more. NaN is not 0.
+ */
+struct vtacpu_non_zero {
+	uint32_t type, rank;
+	uint32_t dims[VTACPU_RANK_MAX];
+};
+void vtacpu_non_zero(const struct vtacpu_non_zero *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_count() - count the entries of a list that -1 fills up
+ *
+ * x int64 [total] -> y int64 [1]: the number of x[i * stride], i < count, before the first that is
+ * negative
+ */
+struct vtacpu_count {
+	uint32_t count, stride, total;
+};
+void vtacpu_count(const struct vtacpu_count *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_unique() - list slices that differ from all others
+ *
+ * x of type [outer][count][inner] -> y int64 [count]: slice i is all x[o][i][j]. Of equal slices the
+ * first is listed; in the order of their values (sorted: value by value, NaN last), or of their
+ * numbers; -1 where there are no more.
+ */
+struct vtacpu_unique {
+	uint32_t type, outer, count, inner;
+	uint32_t sorted;
+};
+void vtacpu_unique(const struct vtacpu_unique *p, void *const *io, void *scratch);
+
+/* vtacpu_unique_inverse() - x -> y int64 [count]: the place of slice i, or its equal, in that list */
+void vtacpu_unique_inverse(const struct vtacpu_unique *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_nms() - select boxes that do not overlap a better one (ONNX: NonMaxSuppression)
+ *
+ * boxes float [batch][boxes][4], scores float [batch][classes][boxes], [count int64 [1]: only the
+ * first so many boxes] -> y int64 [batch * classes * most][3]: batch, class and box of each
+ * selected one, and -1 where there are no more. Of each batch and class, boxes are taken by
+ * descending score, the first of equal ones first, at most @most; not those whose score is not
+ * above @score (if has_score), or whose intersection with one taken before is more than @iou of
+ * their union. A box is two opposite corners (y, x, y, x), or with centre x, y, width, height.
+ */
+struct vtacpu_nms {
+	uint32_t batch, classes, boxes, most;
+	uint32_t centre, has_count, has_score;
+	float iou, score;
+};
+void vtacpu_nms(const struct vtacpu_nms *p, void *const *io, void *scratch);
+
+/*
  * vtacpu_resize() - resize planes
  *
  * x [planes][ih][iw] -> y [planes][oh][ow], resized as by ONNX's operator Resize, with its modes
@@ -777,6 +838,10 @@ union vtacpu_params {
 	struct vtacpu_reverse_sequence reverse_sequence;
 	struct vtacpu_lrn_f32 lrn_f32;
 	struct vtacpu_det_f32 det_f32;
+	struct vtacpu_non_zero non_zero;
+	struct vtacpu_count count;
+	struct vtacpu_unique unique;
+	struct vtacpu_nms nms;
 };
 
 /* Needs of a kernel. */

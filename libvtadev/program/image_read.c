@@ -218,6 +218,19 @@ static bool scale_ok(float scale)
 	return scale >= 0 && scale < 3.4e38f;
 }
 
+/* Is tensor @i an int64 behind an output with the dimension that it names? */
+static bool is_size(const struct vtaimage *image, uint32_t i, const struct vtaimage_tensor *t)
+{
+	struct vtaimage_tensor output;
+
+	if (!i || t->type != VTACPU_I64 || t->layout != VTAIMAGE_PLAIN || t->rank != 1 ||
+	    t->dims[0] != 1 || t->scale > 0)
+		return false;
+	vtaimage_tensor(image, i - 1, &output);
+	return output.role == VTAIMAGE_OUTPUT && output.layout == VTAIMAGE_PLAIN && t->zero >= 0 &&
+	       (uint32_t)t->zero < output.rank;
+}
+
 static int check_tensor(struct vtaimage *image, uint32_t i)
 {
 	const uint8_t *p = image->tensors + (size_t)i * TENSOR_SIZE;
@@ -230,12 +243,15 @@ static int check_tensor(struct vtaimage *image, uint32_t i)
 		if (!memcmp(p, image->tensors + (size_t)j * TENSOR_SIZE, VTAIMAGE_NAME_MAX))
 			return image_bad(image, "two tensors have the same name");
 	vtaimage_tensor(image, i, &t);
-	if (t.role < VTAIMAGE_INPUT || t.role > VTAIMAGE_INTERNAL || t.layout > VTAIMAGE_PLAIN ||
+	if (t.role < VTAIMAGE_INPUT || t.role > VTAIMAGE_SIZE || t.layout > VTAIMAGE_PLAIN ||
 	    (t.segment != VTAIMAGE_IN_HOST &&
 	     (t.segment != VTAIMAGE_IN_ARENA || t.role != VTAIMAGE_INTERNAL)))
 		return image_bad(image, "a tensor's role, layout or segment is not known");
 	if (!scale_ok(t.scale) || get32(p + TENSOR_ZERO) || get64(p + TENSOR_ZERO + 4))
 		return image_bad(image, "a tensor's scale is not a number, or it has more fields");
+	if (t.role == VTAIMAGE_SIZE && !is_size(image, i, &t))
+		return image_bad(image, "a size is not one integer behind an output that has its "
+				 "dimension");
 	if (!t.bytes || tensor_bytes(image, &t) != t.bytes)
 		return image_bad(image, "a tensor's size is not that of its shape");
 	step = t.layout == VTAIMAGE_PLAIN ? vtacpu_type_bytes(t.type) : image->core.inp_bytes;
@@ -284,6 +300,19 @@ int vtaimage_find(const struct vtaimage *image, const char *name)
 			return (int)i;
 	}
 	return -1;
+}
+
+int vtaimage_size_of(const struct vtaimage *image, uint32_t i, uint32_t *dim)
+{
+	struct vtaimage_tensor t;
+
+	if (i + 1 >= image->tensor_count)
+		return -1;
+	vtaimage_tensor(image, i + 1, &t);
+	if (t.role != VTAIMAGE_SIZE)
+		return -1;
+	*dim = (uint32_t)t.zero;
+	return (int)i + 1;
 }
 
 int vtaimage_fits(struct vtaimage *image, const struct vtaops_core *core)

@@ -143,7 +143,8 @@ static int find_tensors(struct vtadev_pool *pool)
 	for (unsigned int r = 0; r < 2; r++) {
 		for (uint32_t i = 0; i < image->tensor_count; i++) {
 			vtaimage_tensor(image, i, &tensor);
-			if (tensor.role == roles[r])
+			/* A size stays behind its output. */
+			if (tensor.role == roles[r] || (r && tensor.role == VTAIMAGE_SIZE))
 				tensor_at(pool, i);
 		}
 		if (!r)
@@ -390,7 +391,7 @@ int vtadev_pool_tensor(const struct vtadev_pool *pool, unsigned int i,
 		return -ENOENT;
 	t = &pool->tensors[i];
 	*tensor = (struct vtadev_pool_tensor){
-		.name = t->name, .output = t->role == VTAIMAGE_OUTPUT, .type = t->type,
+		.name = t->name, .output = t->role != VTAIMAGE_INPUT, .type = t->type,
 		.rank = t->rank, .bytes = vtaprog_bytes(t), .scale = t->scale, .zero = t->zero,
 	};
 	memcpy(tensor->dims, t->dims, sizeof(tensor->dims));

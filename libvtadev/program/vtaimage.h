@@ -53,6 +53,11 @@ enum vtaimage_role {
 	VTAIMAGE_INPUT = 1,	/* written before a run */
 	VTAIMAGE_OUTPUT = 2,	/* read after it */
 	VTAIMAGE_INTERNAL = 3,	/* for inspection only */
+	/*
+	 * An int64 that is read as an output: the values in use in dimension zero (the field) of the
+	 * output before it in the table, whose shape has the most that there can be
+	 */
+	VTAIMAGE_SIZE = 4,
 };
 
 enum vtaimage_segment {
@@ -245,6 +250,16 @@ void vtaimage_step(const struct vtaimage *image, uint32_t i, struct vtaimage_ste
 /* vtaimage_preprocess() - read preprocess record @i, from 0 to preprocess_count - 1 */
 void vtaimage_preprocess(const struct vtaimage *image, uint32_t i,
 			 struct vtaimage_preprocess *preprocess);
+
+/**
+ * vtaimage_size_of() - find the tensor that says how much of an output is in use
+ * @image: the opened image
+ * @i: number of the output
+ * @dim: out: the dimension whose size data decides
+ *
+ * Returns the number of a tensor whose role is VTAIMAGE_SIZE, or -1: the shape is the size.
+ */
+int vtaimage_size_of(const struct vtaimage *image, uint32_t i, uint32_t *dim);
 
 /* vtaimage_find() - number of the tensor with @name, or -1 */
 int vtaimage_find(const struct vtaimage *image, const char *name);

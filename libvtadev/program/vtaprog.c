@@ -483,6 +483,25 @@ int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values)
 	return 0;
 }
 
+int64_t vtaprog_size(struct vtaprog *prog, uint32_t i, uint32_t *dim)
+{
+	int64_t n, most;
+	void *from;
+	int err = vtaprog_map(prog, i, &from);
+
+	if (err)
+		return err;
+	if (i + 1 >= prog->count || prog->tensors[i + 1].role != VTAIMAGE_SIZE)
+		return -ENODATA;
+	err = vtaprog_map(prog, i + 1, &from);
+	if (err)
+		return err;
+	memcpy(&n, from, sizeof(n));
+	*dim = (uint32_t)prog->tensors[i + 1].zero;
+	most = prog->tensors[i].dims[*dim];
+	return n < 0 ? 0 : n < most ? n : most;
+}
+
 int vtaprog_check(const struct vtaprog *prog)
 {
 	uint64_t completed;

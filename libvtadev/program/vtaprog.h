@@ -117,6 +117,18 @@ int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values);
 int vtaprog_get(struct vtaprog *prog, uint32_t i, void *values);
 
 /**
+ * vtaprog_size() - the part of an output that is in use, where data decides it
+ * @prog: the program, after a run
+ * @i: number of the output
+ * @dim: out: the dimension that the size is of; others are those of the shape
+ *
+ * The first so many of that dimension are valid; values lie as in the shape of vtaprog_tensor(),
+ * which has the most that there can be. Returns a number from 0 to dims[*dim], to be trusted like
+ * the values (vtaprog_check()). Errors: -ENODATA (the shape is the size), and as vtaprog_map().
+ */
+int64_t vtaprog_size(struct vtaprog *prog, uint32_t i, uint32_t *dim);
+
+/**
  * vtaprog_check() - whether outputs read at vtaprog_map() are valid
  * @prog: the program
  *

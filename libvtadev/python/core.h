@@ -124,6 +124,7 @@ int tensor_put(const struct vtaops_core *core, const struct vtaimage_tensor *t, 
 
 /* A new array of the values at @from. */
 PyObject *tensor_get(const struct vtaops_core *core, const struct vtaimage_tensor *t,
+		     const struct vtaimage_tensor *part,
 		     const void *from);
 
 /* (name, format, shape, scale, zero) */

@@ -277,22 +277,41 @@ static PyObject *pool_submit(PyObject *object, PyObject *args)
 	return err && err != -EAGAIN ? error_set(err, NULL) : PyBool_FromLong(!err);
 }
 
+/* Output @i, whose size may be behind it. */
+static PyObject *output(const struct pool *self, unsigned int i, const uint8_t *from)
+{
+	const struct vtaimage_tensor *t = &self->tensors[i];
+	struct vtaimage_tensor own = *t;
+
+	if (i + 1 < self->count && t[1].role == VTAIMAGE_SIZE) {
+		uint32_t *dim = &own.dims[t[1].zero];
+		int64_t n;
+
+		memcpy(&n, from + self->io[i].iov_len, sizeof(n));
+		*dim = n < 0 ? 0 : n < *dim ? (uint32_t)n : *dim;
+	}
+	return tensor_get(&self->image->image.core, t, &own, from);
+}
+
 /* The outputs of a request that has succeeded. */
 static PyObject *outputs(const struct pool *self, const struct request *request)
 {
-	PyObject *tuple = PyTuple_New((Py_ssize_t)(self->count - self->inputs));
+	PyObject *list = PyList_New(0), *tuple;
 	const uint8_t *from = request->values;
 
-	for (unsigned int i = 0; tuple && i < self->count; i++) {
+	for (unsigned int i = 0; list && i < self->count; i++) {
 		PyObject *array;
 
-		if (i >= self->inputs) {
-			array = tensor_get(&self->image->image.core, &self->tensors[i], from);
-			if (!array || PyTuple_SetItem(tuple, i - self->inputs, array))
-				Py_CLEAR(tuple);
+		if (self->tensors[i].role == VTAIMAGE_OUTPUT) {
+			array = output(self, i, from);
+			if (!array || PyList_Append(list, array))
+				Py_CLEAR(list);
+			Py_XDECREF(array);
 		}
 		from += self->io[i].iov_len;
 	}
+	tuple = list ? PyList_AsTuple(list) : NULL;
+	Py_XDECREF(list);
 	return tuple;
 }
 

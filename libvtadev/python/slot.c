@@ -357,12 +357,18 @@ static PyObject *outputs(struct slot *self)
 
 	for (uint32_t i = 0; list && i < vtaprog_tensors(self->prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(self->prog, i);
+		struct vtaimage_tensor own = *t;
 		PyObject *array;
+		uint32_t dim;
+		int64_t size;
 		void *from;
 
 		if (t->role != VTAIMAGE_OUTPUT || vtaprog_map(self->prog, i, &from))
 			continue;
-		array = tensor_get(&self->core, t, from);
+		size = vtaprog_size(self->prog, i, &dim);
+		if (size >= 0)
+			own.dims[dim] = (uint32_t)size;
+		array = tensor_get(&self->core, t, &own, from);
 		if (!array || PyList_Append(list, array))
 			Py_CLEAR(list);
 		Py_XDECREF(array);

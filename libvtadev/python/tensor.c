@@ -231,14 +231,30 @@ int tensor_put(const struct vtaops_core *core, const struct vtaimage_tensor *t, 
 	return ret;
 }
 
+/* The values of @part, which is less than @t in one dimension at most. */
+static void copy_part(void *to, const struct vtaimage_tensor *t, const struct vtaimage_tensor *part,
+		      const void *from)
+{
+	size_t outer = 1, row = vtacpu_type_bytes(t->type);
+	uint32_t dim = 0;
+
+	while (dim + 1 < t->rank && t->dims[dim] == part->dims[dim])
+		outer *= t->dims[dim++];
+	for (uint32_t i = dim + 1; i < t->rank; i++)
+		row *= t->dims[i];
+	for (size_t o = 0; o < outer; o++)
+		memcpy((char *)to + o * part->dims[dim] * row,
+		       (const char *)from + o * t->dims[dim] * row, part->dims[dim] * row);
+}
+
 PyObject *tensor_get(const struct vtaops_core *core, const struct vtaimage_tensor *t,
-		     const void *from)
+		     const struct vtaimage_tensor *part, const void *from)
 {
 	Py_ssize_t shape[ARRAY_RANK_MAX];
 	struct array *array;
 
 	for (uint32_t i = 0; i < t->rank; i++)
-		shape[i] = t->dims[i];
+		shape[i] = part->dims[i];
 	array = array_new(format_of(t), vtacpu_type_bytes(t->type), (int)t->rank, shape);
 	if (!array)
 		return NULL;
@@ -254,7 +270,7 @@ PyObject *tensor_get(const struct vtaops_core *core, const struct vtaimage_tenso
 	if (t->layout == VTAIMAGE_PACKED)
 		vtaops_unpack_act(core, array->data, from, t->n, t->c, t->h, t->w);
 	else
-		memcpy(array->data, from, (size_t)bytes_of(t));
+		copy_part(array->data, t, part, from);
 	Py_END_ALLOW_THREADS
 	return (PyObject *)array;
 }

@@ -32,7 +32,8 @@ uint8_t *program_read(const char *path, struct vtaimage *image)
 
 static const char *role_name(enum vtaimage_role role)
 {
-	return role == VTAIMAGE_INPUT ? "input" : role == VTAIMAGE_OUTPUT ? "output" : "internal";
+	return role == VTAIMAGE_INPUT ? "input" : role == VTAIMAGE_OUTPUT ? "output" :
+	       role == VTAIMAGE_SIZE ? "size" : "internal";
 }
 
 static void add_number(struct json_object *to, const char *name, uint64_t value)
@@ -52,6 +53,8 @@ static struct json_object *tensor_json(const struct vtaimage_tensor *t)
 	json_object_object_add(to, "shape", shape);
 	if (t->layout == VTAIMAGE_PACKED)
 		add_number(to, "packed_bytes", t->bytes);
+	if (t->role == VTAIMAGE_SIZE)
+		add_number(to, "dimension", (uint64_t)t->zero);
 	if (t->scale > 0) {
 		json_object_object_add(to, "scale", json_object_new_double((double)t->scale));
 		json_object_object_add(to, "zero", json_object_new_int(t->zero));
@@ -124,6 +127,8 @@ static void info_text(const struct vtaimage *image)
 {
 	const struct vtaops_core *c = &image->core;
 	struct vtaimage_tensor t;
+	uint32_t dim = 0;
+	bool sized;
 
 	printf("program    %s\n", image->name);
 	printf("core       int%u inputs, int%u weights, %u x %u x %u, buffers of %u KiB uop, "
@@ -141,8 +146,10 @@ static void info_text(const struct vtaimage *image)
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
 		printf("%-10s %s %s", role_name(t.role), t.name, values_type_name(t.type));
+		sized = vtaimage_size_of(image, i, &dim) >= 0;
 		for (uint32_t j = 0; j < t.rank; j++)
-			printf("%s[%" PRIu32 "]", j ? "" : " ", t.dims[j]);
+			printf("%s[%s%" PRIu32 "]", j ? "" : " ", sized && j == dim ? "<=" : "",
+			       t.dims[j]);
 		puts("");
 	}
 }

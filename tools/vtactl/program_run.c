@@ -3,6 +3,7 @@
  * program_run.c - vtactl program run: files, or a picture, to a program and back
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,28 @@ int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor
 	return ret;
 }
 
+/* Where data decides a size, bring what is in use together, and say how much it is. */
+static void cut_output(struct vtaprog *prog, uint32_t i, struct vtaimage_tensor *t, void *values,
+		       const struct program_run *r)
+{
+	size_t outer = 1, row = vtacpu_type_bytes(t->type);
+	uint32_t dim = 0;
+	int64_t n = vtaprog_size(prog, i, &dim);
+
+	if (n < 0)
+		return;
+	if (!r->json)
+		printf("%s: %" PRId64 " of at most %" PRIu32 "\n", t->name, n, t->dims[dim]);
+	for (uint32_t j = 0; j < t->rank; j++) {
+		outer *= j < dim ? t->dims[j] : 1;
+		row *= j > dim ? t->dims[j] : 1;
+	}
+	for (size_t o = 1; o < outer; o++)
+		memmove((char *)values + o * (size_t)n * row,
+			(char *)values + o * t->dims[dim] * row, (size_t)n * row);
+	t->dims[dim] = (uint32_t)n;
+}
+
 static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
 		       const struct program_run *r)
 {
@@ -220,20 +243,23 @@ static int get_outputs(struct vtaprog *prog, const struct vtaimage *image,
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
 		const char *path = program_file_of(image, i, r);
+		struct vtaimage_tensor own = *t;
 		void *values;
 		int ret, err;
 
-		if (t->role != VTAIMAGE_OUTPUT || (!path && !print))
+		if ((t->role != VTAIMAGE_OUTPUT && t->role != VTAIMAGE_SIZE) || (!path && !print))
 			continue;
 		values = malloc(vtaprog_bytes(t));
 		if (!values)
 			return ctl_fail(t->name, strerror(ENOMEM));
 		err = vtaprog_get(prog, i, values);
 		ret = err ? ctl_error(t->name, err) : CTL_OK;
+		if (!ret)
+			cut_output(prog, i, &own, values, r);
 		if (!ret && path)
-			ret = values_store(path, t, values, 1);
+			ret = values_store(path, &own, values, 1);
 		if (!ret && print)
-			ret = program_print_top(image, t, values, r, 0);
+			ret = program_print_top(image, &own, values, r, 0);
 		free(values);
 		if (ret)
 			return ret;
