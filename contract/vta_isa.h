@@ -95,6 +95,23 @@ static inline struct vta_isa_shape vta_isa_shape(const struct vta_isa_config *c)
 	return s;
 }
 
+/*
+ * The core's queues (section 3): X(name, field) for the depth of a token queue, and the number of
+ * fetched instructions that wait in all modules, as base-2 logarithms. 0 means the largest.
+ */
+#define VTA_ISA_QUEUES(X)	\
+	X(LOG_TOKENS, log_tokens)	\
+	X(LOG_WAITING, log_waiting)
+
+#define VTA_ISA_LOG_QUEUE_MIN	3
+#define VTA_ISA_LOG_QUEUE_MAX	16
+
+/* Returns the depth that @log means, as a logarithm: @log, or the largest for 0. */
+static inline unsigned int vta_isa_log_queue(unsigned int log)
+{
+	return log ? log : VTA_ISA_LOG_QUEUE_MAX;
+}
+
 /* Returns the width of a micro-op's field src, which indexes INP or ACC. */
 static inline int vta_isa_src_bits(const struct vta_isa_shape *s)
 {
@@ -128,6 +145,13 @@ static inline bool vta_isa_depth_valid(struct vta_isa_limit *limit, const char *
 	int most = bytes + VTA_ISA_LOG_DEPTH_MAX;
 
 	return vta_isa_within(limit, name, size, bytes, most < 24 ? most : 24);
+}
+
+/* Checks LOG_TOKENS or LOG_WAITING. */
+static inline bool vta_isa_queue_valid(struct vta_isa_limit *limit, const char *name, int log)
+{
+	return !log || vta_isa_within(limit, name, log, VTA_ISA_LOG_QUEUE_MIN,
+				      VTA_ISA_LOG_QUEUE_MAX);
 }
 
 /* Checks that fields as wide as depths fit into instructions and micro-ops (sections 5 to 7). */

@@ -37,7 +37,8 @@
 #define REG_CONTRACT			0x004
 #define REG_CONTRACT_MAJOR		0xffff0000
 #define REG_CONTRACT_MINOR		0x0000ffff
-#define VTA_CONTRACT			2	/* the major version of this file */
+#define VTA_CONTRACT			2	/* the major version of this file, */
+#define VTA_CONTRACT_NEWEST_MINOR	1	/* and the minor one */
 #define REG_FEATURES_LO			0x008
 #define REG_FEATURES_HI			0x00c
 #define REG_FEATURES_COUNTERS		0x00000001
@@ -65,6 +66,9 @@
 #define REG_SERIAL_HI			0x03c
 #define REG_SAVE_SIZE			0x040	/* bytes */
 #define VTA_SAVE_SIZE_MAX		0x08000000	/* scratchpads have 16 MiB at most */
+#define REG_CONFIG2			0x044	/* each: vta_isa_log_queue() */
+#define REG_CONFIG2_LOG_TOKENS		0x000000ff
+#define REG_CONFIG2_LOG_WAITING		0x0000ff00
 
 #define VTA_QUEUES_MAX			256
 #define VTA_CONTEXTS_MAX		256

@@ -310,7 +310,12 @@ static void vta_caps_read_config(struct vta_device *vdev)
 {
 	u32 config0 = vta_read(vdev, REG_CONFIG0);
 	u32 config1 = vta_read(vdev, REG_CONFIG1);
+	u32 config2 = 0;
 
+	if (FIELD_GET(REG_CONTRACT_MINOR, vdev->caps.contract) >= 1)
+		config2 = vta_read(vdev, REG_CONFIG2);
+	vdev->caps.log_tokens = vta_isa_log_queue(FIELD_GET(REG_CONFIG2_LOG_TOKENS, config2));
+	vdev->caps.log_waiting = vta_isa_log_queue(FIELD_GET(REG_CONFIG2_LOG_WAITING, config2));
 	vdev->caps.config = (struct vta_isa_config) {
 		.log_inp_width = FIELD_GET(REG_CONFIG0_LOG_INP_WIDTH, config0),
 		.log_wgt_width = FIELD_GET(REG_CONFIG0_LOG_WGT_WIDTH, config0),
@@ -339,6 +344,10 @@ static bool vta_caps_valid(struct vta_device *vdev)
 	    !vta_caps_check(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX - 1) ||
 	    !vta_caps_check(vdev, "SAVE_SIZE", caps->save_size, VTA_PAGE_SIZE, VTA_SAVE_SIZE_MAX) ||
 	    !vta_caps_check(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
+	    !vta_caps_check(vdev, "LOG_TOKENS", caps->log_tokens, VTA_ISA_LOG_QUEUE_MIN,
+			    VTA_ISA_LOG_QUEUE_MAX) ||
+	    !vta_caps_check(vdev, "LOG_WAITING", caps->log_waiting, VTA_ISA_LOG_QUEUE_MIN,
+			    VTA_ISA_LOG_QUEUE_MAX) ||
 	    (!vta_isa_config_valid(&caps->config, &limit) &&
 	     !vta_caps_check(vdev, limit.name, limit.value, limit.least, limit.most)))
 		return false;

@@ -80,6 +80,7 @@ struct vta_caps {
 	u32 clock_khz;
 	u32 save_size;
 	u32 hw_ver;
+	int log_tokens, log_waiting;	/* never 0 */
 	struct vta_isa_config config;
 };
 

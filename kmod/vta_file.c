@@ -57,6 +57,8 @@ static int vta_ioctl_info(struct vta_ctx *ctx, void *data)
 		.vectors = vdev->nr_vectors,
 		.hw_ver = caps->hw_ver,
 		VTA_ISA_CONFIG_FIELDS(&caps->config),
+		.log_tokens = caps->log_tokens,
+		.log_waiting = caps->log_waiting,
 		.generation = ctx->generation,
 		.save_size = PAGE_ALIGN(caps->save_size),
 	};

@@ -251,16 +251,19 @@ static const struct attribute_group vta_usage_group = {
 
 static ssize_t vta_config_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	const void *config = &to_vta_device(dev)->caps.config;
+	const void *caps = &to_vta_device(dev)->caps;
 
-	return sysfs_emit(buf, "%d\n", *(const int *)(config + vta_attr_nr(attr)));
+	return sysfs_emit(buf, "%d\n", *(const int *)(caps + vta_attr_nr(attr)));
 }
 
 #define VTA_CONFIG_ATTR(_NAME, _field, ...)						\
-	VTA_NR_ATTR(_NAME, vta_config_show, offsetof(struct vta_isa_config, _field)),
+	VTA_NR_ATTR(_NAME, vta_config_show, offsetof(struct vta_caps, _field)),
+#define VTA_CONFIG_FIELD_ATTR(_NAME, _field, ...)					\
+	VTA_CONFIG_ATTR(_NAME, config._field)
 
 static struct attribute *vta_config_attrs[] = {
-	VTA_ISA_CONFIG(VTA_CONFIG_ATTR)
+	VTA_ISA_CONFIG(VTA_CONFIG_FIELD_ATTR)
+	VTA_ISA_QUEUES(VTA_CONFIG_ATTR)
 	NULL
 };
 

@@ -15,7 +15,9 @@ int info_derive(const struct vta_info *raw, struct vtadev_info *info)
 	struct vta_isa_shape s;
 	uint32_t largest;
 
-	if (!vta_isa_config_valid(&config, &limit) || raw->ring_order_max > 16)
+	if (!vta_isa_config_valid(&config, &limit) || raw->ring_order_max > 16 ||
+	    !vta_isa_queue_valid(&limit, "LOG_TOKENS", raw->log_tokens) ||
+	    !vta_isa_queue_valid(&limit, "LOG_WAITING", raw->log_waiting))
 		return -EPROTO;
 	s = vta_isa_shape(&config);
 
@@ -66,5 +68,7 @@ int info_derive(const struct vta_info *raw, struct vtadev_info *info)
 		largest = info->acc_bytes;
 	info->elem_bytes_max = largest;
 	info->save_size = raw->save_size;
+	info->log_tokens = (uint8_t)vta_isa_log_queue(raw->log_tokens);
+	info->log_waiting = (uint8_t)vta_isa_log_queue(raw->log_waiting);
 	return 0;
 }

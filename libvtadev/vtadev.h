@@ -272,6 +272,8 @@ int vtadev_fd(const struct vtadev *dev);
  * @log_wgt_depth: log2 of @wgt_depth
  * @log_acc_depth: log2 of @acc_depth
  * @save_size: additional bytes of host memory of a queue with VTADEV_QUEUE_KEEP
+ * @log_tokens: log2 of the tokens that a token queue of the core holds (docs/isa.md, section 3)
+ * @log_waiting: log2 of the fetched instructions that wait to begin
  */
 struct vtadev_info {
 	struct vtadev_card card;
@@ -296,6 +298,7 @@ struct vtadev_info {
 	uint32_t inp_bytes, wgt_bytes, acc_bytes, out_bytes, elem_bytes_max;
 	uint32_t uop_depth, inp_depth, wgt_depth, acc_depth;
 	uint32_t save_size;
+	uint8_t log_tokens, log_waiting;
 };
 
 /* vtadev_info() - properties of @dev; constant, and valid as long as @dev */

@@ -169,7 +169,8 @@ struct vtadev_device_rows {
  *        listed, too
  * @open: open a device. @args is the text after the colon, or "". Sets these fields
  *        of @info: mem_size (most bytes of VTADEV_CARD memory of a context),
- *        clock_khz, hw_ver, serial and the configuration, log_*; the library sets the
+ *        clock_khz, hw_ver, serial and the configuration, log_* (log_tokens and log_waiting
+ *        may stay 0, which means 16); the library sets the
  *        others. On failure writes a sentence to @why
  * @close: close a device, whose cores are already freed
  * @core_new: create a core with zeroed scratchpads and no tokens

@@ -240,6 +240,8 @@ struct vta_stamp {
  * @log_inp_buff_size: log2 of the bytes of the input scratchpad
  * @log_wgt_buff_size: log2 of the bytes of the weight scratchpad
  * @log_acc_buff_size: log2 of the bytes of the accumulator scratchpad
+ * @log_tokens: log2 of the tokens that a token queue of the core holds (docs/isa.md, 3); 0: 16
+ * @log_waiting: log2 of the fetched instructions that wait to begin; 0: 16
  * @pad: zero
  * @generation: resets of the card from the binding of its driver to the opening of this file;
  *              equal to the number in sysfs until the card is reset
@@ -267,7 +269,9 @@ struct vta_info {
 	__u8 log_inp_buff_size;
 	__u8 log_wgt_buff_size;
 	__u8 log_acc_buff_size;
-	__u8 pad[7];
+	__u8 log_tokens;
+	__u8 log_waiting;
+	__u8 pad[5];
 	__u32 generation;
 	__u32 save_size;
 };
@@ -711,6 +715,6 @@ struct vta_queue_fault {
 #define VTA_IOCTL_WAIT_MANY	_IOWR(VTA_IOCTL_TYPE, 0x15, struct vta_wait_many)
 #define VTA_IOCTL_QUEUE_RECOVER	_IOWR(VTA_IOCTL_TYPE, 0x16, struct vta_queue_recover)
 
-#define VTA_ABI_VERSION		4
+#define VTA_ABI_VERSION		5
 
 #endif /* _UAPI_VTA_H */

@@ -65,6 +65,8 @@ struct core *core_new(const struct core_config *cfg, enum core_order order, uint
 	core->order = order;
 	core->rng = seed;
 	core->gemm = core_gemm_best(core);
+	core->tokens_max = 1u << vta_isa_log_queue(cfg->log_tokens);
+	core->waiting_max = 1u << vta_isa_log_queue(cfg->log_waiting);
 	if (pads_new(core) || staging_new(core) || core_queues_new(core)) {
 		core_free(core);
 		return NULL;

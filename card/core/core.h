@@ -29,6 +29,8 @@
  * @log_wgt_buff_size: of the weights'
  * @log_acc_buff_size: of the accumulators'
  * @hw_ver: version, major << 16 | minor << 8 | patch
+ * @log_tokens: log2 of the tokens that a token queue holds; 0: 16 (docs/isa.md, section 3)
+ * @log_waiting: log2 of the fetched instructions that wait in all modules; 0: 16
  */
 struct core_config {
 	unsigned int log_inp_width;
@@ -41,6 +43,8 @@ struct core_config {
 	unsigned int log_wgt_buff_size;
 	unsigned int log_acc_buff_size;
 	unsigned int hw_ver;
+	unsigned int log_tokens;
+	unsigned int log_waiting;
 };
 
 /* TVM's default configuration. */

@@ -32,9 +32,16 @@ static const struct field {
 	size_t offset;
 	unsigned int min;
 	unsigned int max;
+	bool optional;		/* 0 if it is missing */
 } fields[] = {
-#define FIELD(name, member, min, max) { #name, offsetof(struct core_config, member), min, max },
+#define FIELD(name, member, min, max) \
+	{ #name, offsetof(struct core_config, member), min, max, false },
 	VTA_ISA_CONFIG(FIELD)
+#undef FIELD
+#define FIELD(name, member) \
+	{ #name, offsetof(struct core_config, member), VTA_ISA_LOG_QUEUE_MIN, \
+	  VTA_ISA_LOG_QUEUE_MAX, true },
+	VTA_ISA_QUEUES(FIELD)
 #undef FIELD
 };
 
@@ -67,7 +74,9 @@ int core_config_check(const struct core_config *cfg, char *err, size_t err_len)
 	struct vta_isa_config c = VTA_ISA_CONFIG_OF(cfg);
 	struct vta_isa_limit limit;
 
-	if (!vta_isa_config_valid(&c, &limit)) {
+	if (!vta_isa_config_valid(&c, &limit) ||
+	    !vta_isa_queue_valid(&limit, "LOG_TOKENS", (int)cfg->log_tokens) ||
+	    !vta_isa_queue_valid(&limit, "LOG_WAITING", (int)cfg->log_waiting)) {
 		if (limit.least == limit.most)
 			return fail(err, err_len, "%s is %d, but must be %d", limit.name,
 				    limit.value, limit.least);
@@ -116,8 +125,11 @@ static int read_fields(json_object *root, struct core_config *cfg, char *err, si
 		const struct field *f = &fields[i];
 		int64_t number;
 
-		if (!json_object_object_get_ex(root, f->name, &value))
+		if (!json_object_object_get_ex(root, f->name, &value)) {
+			if (f->optional)
+				continue;
 			return fail(err, err_len, "%s is missing", f->name);
+		}
 		if (!json_object_is_type(value, json_type_int))
 			return fail(err, err_len, "%s is not an integer", f->name);
 		/* Out of the range of 64 bits it comes as the nearest in it. */

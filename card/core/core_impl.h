@@ -62,6 +62,8 @@ struct core {
 	uint64_t rng;			/* continues from run to run */
 	struct core_module *modules;
 	struct core_token_queue *tokens;
+	uint32_t tokens_max;		/* in one queue; a power of two */
+	uint32_t waiting_max;		/* instructions fetched and not started; the same */
 	bool keep_tokens;		/* of the run before, in the next one */
 };
 

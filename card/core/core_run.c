@@ -8,10 +8,10 @@
  * true, stay true until the module moves; so in whichever order the modules
  * take turns, they come to the same end, and only a missing token shows.
  *
- * Memory for a run is bounded by the two limits below, however long the
+ * Memory for a run is bounded by the core's two depths, however long the
  * stream is. Fetch stays ahead by FETCH_AHEAD; only when no module can move
- * does it go on, up to WAITING_MAX. The limits act at points that do not
- * depend on the order either.
+ * does it go on, up to core.waiting_max. The limits act at points that do not
+ * depend on the order either (docs/isa.md, section 3, "Depths").
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -20,8 +20,6 @@
 #include "core_impl.h"
 
 #define FETCH_AHEAD	256u
-#define WAITING_MAX	65536u		/* instructions fetched and not started */
-#define TOKENS_MAX	65536u		/* in one queue */
 #define PAGE_INSNS	(VTA_PAGE_SIZE / VTA_ISA_INSN_BYTES)
 
 struct command {
@@ -31,13 +29,13 @@ struct command {
 
 /* Each remembers when it was pushed: the cycle that its instruction ended. */
 struct core_token_queue {
-	uint64_t *pushed;	/* TOKENS_MAX */
+	uint64_t *pushed;	/* core.tokens_max */
 	uint32_t head;
 	uint32_t count;
 };
 
 struct core_module {
-	struct command *queue;	/* WAITING_MAX */
+	struct command *queue;	/* core.waiting_max */
 	uint32_t head;
 	uint32_t count;
 	bool decoded;		/* @insn is the first command */
@@ -90,12 +88,12 @@ int core_queues_new(struct core *core)
 	if (!core->modules || !core->tokens)
 		return -1;
 	for (i = 0; i < CORE_MODULES; i++) {
-		core->modules[i].queue = calloc(WAITING_MAX, sizeof(struct command));
+		core->modules[i].queue = calloc(core->waiting_max, sizeof(struct command));
 		if (!core->modules[i].queue)
 			return -1;
 	}
 	for (i = 0; i < TOKEN_QUEUES; i++) {
-		core->tokens[i].pushed = calloc(TOKENS_MAX, sizeof(uint64_t));
+		core->tokens[i].pushed = calloc(core->tokens_max, sizeof(uint64_t));
 		if (!core->tokens[i].pushed)
 			return -1;
 	}
@@ -149,7 +147,7 @@ void core_tokens_set(struct core *core, const uint32_t count[CORE_TOKEN_QUEUES])
 	for (i = 0; i < TOKEN_QUEUES; i++) {
 		t = &core->tokens[i];
 		t->head = 0;
-		t->count = count[i] < TOKENS_MAX ? count[i] : TOKENS_MAX;
+		t->count = count[i] < core->tokens_max ? count[i] : core->tokens_max;
 		memset(t->pushed, 0, t->count * sizeof(*t->pushed));
 	}
 }
@@ -171,9 +169,9 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 
 /* ---- Fetch ---- */
 
-static bool more_to_fetch(const struct stream *s)
+static bool can_fetch(const struct stream *s)
 {
-	return s->fetched < s->count;
+	return s->fetched < s->count && s->waiting < s->run.core->waiting_max;
 }
 
 static void dispatch_insn(struct stream *s, const uint32_t words[4])
@@ -184,7 +182,7 @@ static void dispatch_insn(struct stream *s, const uint32_t words[4])
 	/* Back to the start when empty: a queue rarely needs all its memory. */
 	if (!m->count)
 		m->head = 0;
-	cmd = &m->queue[(m->head + m->count++) % WAITING_MAX];
+	cmd = &m->queue[(m->head + m->count++) % s->run.core->waiting_max];
 	memcpy(cmd->words, words, sizeof(cmd->words));
 	cmd->index = s->fetched++;
 	s->waiting++;
@@ -203,8 +201,8 @@ static void fetch_insns(struct stream *s)
 
 	if (n > s->count - s->fetched)
 		n = s->count - s->fetched;
-	if (n > WAITING_MAX - s->waiting)
-		n = WAITING_MAX - s->waiting;
+	if (n > run->core->waiting_max - s->waiting)
+		n = run->core->waiting_max - s->waiting;
 
 	if (addr <= UINT32_MAX)
 		reason = run->ops->read(run->priv, (uint32_t)addr, words,
@@ -238,7 +236,7 @@ static bool token_there(const struct core *core, enum token_queue q)
 
 static bool token_room(const struct core *core, enum token_queue q)
 {
-	return q == NO_QUEUE || core->tokens[q].count < TOKENS_MAX;
+	return q == NO_QUEUE || core->tokens[q].count < core->tokens_max;
 }
 
 /* Returns when it came. */
@@ -251,7 +249,7 @@ static uint64_t token_pop(struct core *core, enum token_queue q)
 		return 0;
 	t = &core->tokens[q];
 	pushed = t->pushed[t->head];
-	t->head = (t->head + 1) % TOKENS_MAX;
+	t->head = (t->head + 1) % core->tokens_max;
 	t->count--;
 	return pushed;
 }
@@ -265,7 +263,7 @@ static void token_push(struct core *core, enum token_queue q, uint64_t now)
 	t = &core->tokens[q];
 	if (!t->count)
 		t->head = 0;
-	t->pushed[(t->head + t->count++) % TOKENS_MAX] = now;
+	t->pushed[(t->head + t->count++) % core->tokens_max] = now;
 }
 
 /* ---- Modules ---- */
@@ -384,7 +382,7 @@ static enum core_result step_module(struct stream *s, enum core_module_id id)
 		stats->cycles = end;
 
 	m->decoded = false;
-	m->head = (m->head + 1) % WAITING_MAX;
+	m->head = (m->head + 1) % core->waiting_max;
 	m->count--;
 	s->waiting--;
 	return CORE_DONE;
@@ -512,14 +510,14 @@ enum core_result core_run(struct core *core, const struct core_mem_ops *ops, voi
 	for (;;) {
 		if (core_run_stopped(&s.run))
 			return CORE_STOPPED;
-		if (more_to_fetch(&s) && s.waiting < FETCH_AHEAD)
+		if (can_fetch(&s) && s.waiting < FETCH_AHEAD)
 			fetch_insns(&s);
 		id = pick_module(&s);
 		if (id != CORE_MODULES) {
 			result = step_module(&s, id);
 			if (result != CORE_DONE)
 				return result;
-		} else if (more_to_fetch(&s) && s.waiting < WAITING_MAX) {
+		} else if (can_fetch(&s)) {
 			fetch_insns(&s);
 		} else {
 			return end_run(&s);

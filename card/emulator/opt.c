@@ -11,6 +11,7 @@
 #include "model/clock.h"
 #include "opt.h"
 #include "vfu/pci.h"
+#include "vta_isa.h"
 #include "vta.h"
 
 #ifndef VTA_EMU_VERSION
@@ -33,6 +34,8 @@ static const char help[] =
 	"\n"
 	"The card:\n"
 	"      --config=FILE      the core's configuration, a vta_config.json as TVM writes it\n"
+	"      --log-tokens=N     log2 of the tokens that each token queue holds, 3 to 16 (16)\n"
+	"      --log-waiting=N    log2 of the instructions that wait to begin, 3 to 16 (16)\n"
 	"      --mem=SIZE         card memory, a power of two from 1M to 1024G (256M)\n"
 	"      --queues=N         1 to 256 (64)\n"
 	"      --contexts=N       1 to 256 (as many as queues)\n"
@@ -178,6 +181,10 @@ int opt_parse(struct options *opt, int argc, char **argv)
 		{ .name = "control", .set = set_path, .to = &opt->control },
 		{ CLI_FLAG("stay", &opt->stay) },
 		{ .name = "config", .set = set_config, .to = opt },
+		{ CLI_NUMBER("log-tokens", &card->core.log_tokens, VTA_ISA_LOG_QUEUE_MIN,
+			     VTA_ISA_LOG_QUEUE_MAX) },
+		{ CLI_NUMBER("log-waiting", &card->core.log_waiting, VTA_ISA_LOG_QUEUE_MIN,
+			     VTA_ISA_LOG_QUEUE_MAX) },
 		{ .name = "mem", .set = set_mem, .to = opt },
 		{ CLI_NUMBER("queues", &card->queues, 1, VTA_QUEUES_MAX) },
 		{ CLI_NUMBER("contexts", &card->contexts, 1, VTA_CONTEXTS_MAX) },

@@ -124,6 +124,7 @@ static const struct kind kinds[INJECT_KINDS] = {
 	[INJECT_REG_SAVE_SIZE] = { "reg-save-size", "", A_NUMBER, .reg = REG_SAVE_SIZE },
 	[INJECT_REG_CONFIG0] = { "reg-config0", "", A_NUMBER, .reg = REG_CONFIG0 },
 	[INJECT_REG_CONFIG1] = { "reg-config1", "", A_NUMBER, .reg = REG_CONFIG1 },
+	[INJECT_REG_CONFIG2] = { "reg-config2", "", A_NUMBER, .reg = REG_CONFIG2 },
 	[INJECT_REG_STATUS] = { "reg-status", "", A_NUMBER, .reg = REG_STATUS },
 	[INJECT_REG_EVENT] = { "reg-event", "", A_NUMBER, .reg = REG_EVENT },
 	[INJECT_REG_GENERATION] = { "reg-generation", "", A_NUMBER, .reg = REG_GENERATION },

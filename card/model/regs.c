@@ -68,7 +68,8 @@ static uint32_t card_magic(void *block)
 static uint32_t card_contract(void *block)
 {
 	(void)block;
-	return field_put(REG_CONTRACT_MAJOR, VTA_CONTRACT);
+	return field_put(REG_CONTRACT_MAJOR, VTA_CONTRACT) |
+	       field_put(REG_CONTRACT_MINOR, VTA_CONTRACT_NEWEST_MINOR);
 }
 
 static uint32_t card_features(void *block)
@@ -109,6 +110,14 @@ static uint32_t card_config1(void *block)
 	       field_put(REG_CONFIG1_LOG_INP_BUFF_SIZE, core->log_inp_buff_size) |
 	       field_put(REG_CONFIG1_LOG_WGT_BUFF_SIZE, core->log_wgt_buff_size) |
 	       field_put(REG_CONFIG1_LOG_ACC_BUFF_SIZE, core->log_acc_buff_size);
+}
+
+static uint32_t card_config2(void *block)
+{
+	const struct core_config *core = &((const struct card *)block)->config.core;
+
+	return field_put(REG_CONFIG2_LOG_TOKENS, core->log_tokens) |
+	       field_put(REG_CONFIG2_LOG_WAITING, core->log_waiting);
 }
 
 static uint32_t card_save_size(void *block)
@@ -177,6 +186,7 @@ static const struct reg card_regs[] = {
 	COMPUTED(REG_CONFIG0, card_config0),
 	COMPUTED(REG_CONFIG1, card_config1),
 	COMPUTED(REG_SAVE_SIZE, card_save_size),
+	COMPUTED(REG_CONFIG2, card_config2),
 	LOW(REG_SERIAL_LO, struct card, config.serial),
 	HIGH(REG_SERIAL_HI, struct card, config.serial),
 	COMPUTED(REG_CONTROL, card_control),

@@ -24,6 +24,8 @@ static void describe(const struct core_config *config, struct vta_info *info)
 	info->log_inp_buff_size = (uint8_t)config->log_inp_buff_size;
 	info->log_wgt_buff_size = (uint8_t)config->log_wgt_buff_size;
 	info->log_acc_buff_size = (uint8_t)config->log_acc_buff_size;
+	info->log_tokens = (uint8_t)config->log_tokens;
+	info->log_waiting = (uint8_t)config->log_waiting;
 }
 
 int config_open(const char *path, struct core_config *config, struct vta_info *info, char *why,

@@ -11,7 +11,8 @@
 #include "vta.h"
 
 /*
- * The core of the file @path, a vta_config.json; "": TVM's default. Fills in what
+ * The core of the file @path, a vta_config.json, with the depths of its queues if it has them; "":
+ * TVM's default. Fills in what
  * the core decides of a device's @info, and its clock. 0, or -EINVAL and a sentence in @why.
  */
 int config_open(const char *path, struct core_config *config, struct vta_info *info, char *why,

@@ -43,9 +43,11 @@ int kernels_options(const struct core_config *c, char *text, size_t size)
 
 	return snprintf(text, size, "-DLOG_INP_WIDTH=%u -DLOG_WGT_WIDTH=%u -DLOG_BATCH=%u "
 			"-DLOG_BLOCK=%u -DLOG_UOP=%d -DLOG_INP=%d -DLOG_WGT=%d -DLOG_ACC=%d "
+			"-DLOG_TOKENS=%u -DLOG_WAITING=%u "
 			"-DFAULT_INSN=%d -DFAULT_BOUNDS=%d -DFAULT_CYCLES=%d -DFAULT_DEADLOCK=%d",
 			c->log_inp_width, c->log_wgt_width, c->log_batch, c->log_block,
-			s.uop, s.inp, s.wgt, s.acc, VTA_FAULT_INSN, VTA_FAULT_BOUNDS,
+			s.uop, s.inp, s.wgt, s.acc, vta_isa_log_queue(c->log_tokens),
+			vta_isa_log_queue(c->log_waiting), VTA_FAULT_INSN, VTA_FAULT_BOUNDS,
 			VTA_FAULT_CYCLES, VTA_FAULT_DEADLOCK);
 }
 
@@ -64,8 +66,10 @@ int kernels_init(struct kernels *k, const struct core_config *c, const struct ke
 	sizes[KERNELS_INP] = (size_t)1 << (c->log_inp_buff_size + 3 - c->log_inp_width);
 	sizes[KERNELS_WGT] = (size_t)1 << (c->log_wgt_buff_size + 3 - c->log_wgt_width);
 	sizes[KERNELS_ACC] = (size_t)1 << c->log_acc_buff_size;
-	sizes[KERNELS_WAITING] = (size_t)VTA_MODULES * VTA_WAITING * sizeof(struct vta_command);
-	sizes[KERNELS_TOKENS] = (size_t)VTA_TOKEN_QUEUES * VTA_TOKENS * sizeof(vta_u64);
+	sizes[KERNELS_WAITING] = VTA_MODULES * sizeof(struct vta_command) <<
+				 vta_isa_log_queue(c->log_waiting);
+	sizes[KERNELS_TOKENS] = VTA_TOKEN_QUEUES * sizeof(vta_u64) <<
+				vta_isa_log_queue(c->log_tokens);
 	sizes[KERNELS_CODE] = sizeof(k->code);
 	for (int i = KERNELS_UOP; i <= KERNELS_ACC; i++)
 		most = most > sizes[i] ? most : sizes[i];

@@ -11,8 +11,9 @@
 
 #include "clock.h"
 #include "local_impl.h"
+#include "vta_regs.h"
 
-#define CONTRACT	(2u << 16)	/* of docs/hardware.md */
+#define CONTRACT	(VTA_CONTRACT << 16 | VTA_CONTRACT_NEWEST_MINOR)
 
 /* ---- Time ---- */
 

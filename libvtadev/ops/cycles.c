@@ -4,11 +4,15 @@
  *
  * Operators push every token before, in the stream, it is popped. So one pass in
  * the stream's order finds what the card will: when each module ends its last
- * instruction, and when each token was pushed.
+ * instruction, and when each token was pushed. And as few tokens wait at a time, the
+ * stream runs on cores of all depths (docs/isa.md, section 3).
  */
 #include "ops_impl.h"
 
 #define NONE	OPS_TOKEN_QUEUES
+
+_Static_assert(VTAOPS_TOKENS == 1 << VTA_ISA_LOG_QUEUE_MIN,
+	       "each core has room for the tokens of an operator");
 
 /* The token queues of each module's flags, in the order of the flags in word 0. */
 static const struct {

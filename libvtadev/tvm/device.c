@@ -39,6 +39,7 @@ struct device {
 	pthread_mutex_t lock;		/* Protects: all that follows */
 	struct vtadev_queue *queue;	/* NULL: to be made */
 	unsigned int generation;	/* of @queue */
+	uint32_t tokens, waiting;	/* depths of that card's core */
 	bool kept;			/* a run has left state in the core, for all we know */
 	bool pending;			/* no wait has followed the last submission to @queue */
 	enum result result;		/* of runs since the last synchronisation */
@@ -141,12 +142,16 @@ static void device_retire(struct device *d)
 
 /* ---- Ends of runs ---- */
 
-static void report_fault(const struct vtadev_fault *fault)
+static void report_fault(const struct device *d, const struct vtadev_fault *fault)
 {
 	char text[VTADEV_FAULT_TEXT_MAX];
 
 	vtadev_fault_text(fault, text, sizeof(text));
-	report("VTADeviceRun: %s", text);
+	if (fault->reason == VTA_FAULT_DEADLOCK)
+		report("VTADeviceRun: %s (a token queue of this card holds %u tokens, and %u "
+		       "instructions wait: docs/isa.md, section 3)", text, d->tokens, d->waiting);
+	else
+		report("VTADeviceRun: %s", text);
 }
 
 /* Result for -EIO, by the fault. */
@@ -158,7 +163,7 @@ static enum result result_of_fault(struct device *d)
 		report("VTADeviceRun: %s", vtadev_strerror(-EIO));
 		return FAILED;
 	}
-	report_fault(&fault);
+	report_fault(d, &fault);
 	return fault.reason == VTA_FAULT_CYCLES || fault.reason == VTA_FAULT_TIME ? TIMEOUT :
 										    FAILED;
 }
@@ -251,6 +256,8 @@ static int have_queue(struct device *d, struct vtadev *dev, unsigned int generat
 		return -ESTALE;
 	forget_queue(d);
 	d->generation = generation;
+	d->tokens = 1u << vtadev_info(dev)->log_tokens;
+	d->waiting = 1u << vtadev_info(dev)->log_waiting;
 	return vtadev_queue_create(dev, &opts, &d->queue);
 }
 

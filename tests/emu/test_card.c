@@ -30,7 +30,7 @@ TEST_F(RIG, discovery)
 	assert_int_equal(vfc_cfg_read32(&r->c, PCI_SUBSYSTEM_VENDOR_ID), 0x00011234);
 	assert_int_equal(vfc_cfg_read32(&r->c, PCI_CLASS_REVISION), 0x12000001);
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
-	assert_int_equal(rig_get(r, REG_CONTRACT), 0x00020000);
+	assert_int_equal(rig_get(r, REG_CONTRACT), 0x00020001);
 	assert_int_equal(rig_get64(r, REG_FEATURES_LO), REG_FEATURES_COUNTERS);
 	assert_int_equal(rig_get(r, REG_QUEUES), 8);
 	assert_int_equal(rig_get(r, REG_CONTEXTS), 8);
@@ -51,7 +51,8 @@ TEST(discovery_of_a_configured_card)
 	static const char *const args[] = {
 		"--queues", "3", "--contexts", "5", "--mem", "1M", "--serial",
 		"0x1122334455667788", "--clock-khz", "250000", "--config",
-		"tests/emu/configs/inp4_wgt4.json", "--msix", "2", NULL
+		"tests/emu/configs/inp4_wgt4.json", "--msix", "2", "--log-tokens", "8",
+		"--log-waiting", "9", NULL
 	};
 	struct vfu_region_info info;
 	struct rig rig, *r = &rig;
@@ -63,6 +64,7 @@ TEST(discovery_of_a_configured_card)
 	assert_int_equal(rig_get64(r, REG_MEM_SIZE_LO), 1u << 20);
 	assert_int_equal(rig_get(r, REG_CLOCK_KHZ), 250000);
 	assert_int_equal(rig_get(r, REG_CONFIG0) & 0xff, 0x22);
+	assert_int_equal(rig_get(r, REG_CONFIG2), 0x0908);
 	assert_true(rig_get64(r, REG_SERIAL_LO) == 0x1122334455667788);
 	dsn = vfc_find_ext_cap(&r->c, PCI_EXT_CAP_ID_DSN);
 	assert_true(dsn);
@@ -124,7 +126,7 @@ struct reg {
 
 static const struct reg regs[] = {
 	{ "MAGIC", REG_MAGIC, RO, REG_MAGIC_VALUE, 0 },
-	{ "CONTRACT", REG_CONTRACT, RO, 0x00020000, 0 },
+	{ "CONTRACT", REG_CONTRACT, RO, 0x00020001, 0 },
 	{ "FEATURES_LO", REG_FEATURES_LO, RO, 1, 0 },
 	{ "FEATURES_HI", REG_FEATURES_HI, RO, 0, 0 },
 	{ "QUEUES", REG_QUEUES, RO, 8, 0 },
@@ -135,6 +137,7 @@ static const struct reg regs[] = {
 	{ "CLOCK_KHZ", REG_CLOCK_KHZ, RO, 100000, 0 },
 	{ "CONFIG0", REG_CONFIG0, RO, 0x00040533, 0 },
 	{ "CONFIG1", REG_CONFIG1, RO, 0x11120f0f, 0 },
+	{ "CONFIG2", REG_CONFIG2, RO, 0, 0 },
 	{ "SERIAL_LO", REG_SERIAL_LO, RO, 1, 0 },
 	{ "SERIAL_HI", REG_SERIAL_HI, RO, 0, 0 },
 	{ "CONTROL", REG_CONTROL, RW, 0, REG_CONTROL_ENABLE },
@@ -230,7 +233,7 @@ static bool is_defined(uint32_t off)
 {
 	uint32_t card[] = { 0x10c, 0x118, 0x124, 0x140 };
 
-	if (off < 0x44 || (off >= 0x100 && off <= card[1]) || (off & ~4u) == 0x120 ||
+	if (off < 0x48 || (off >= 0x100 && off <= card[1]) || (off & ~4u) == 0x120 ||
 	    off == card[3])
 		return true;
 	if (off >= REG_ENGINE(0) && off < REG_ENGINE(VTA_NR_ENGINES))
@@ -303,7 +306,7 @@ TEST_F(RIG, wide_accesses)
 	uint64_t val;
 
 	val = vfc_bar_read64(&r->c, VTA_BAR_REGS, REG_MAGIC);
-	assert_true(val == (0x00020000ull << 32 | REG_MAGIC_VALUE));
+	assert_true(val == (0x00020001ull << 32 | REG_MAGIC_VALUE));
 	vfc_bar_write64(&r->c, VTA_BAR_REGS, REG_CONTEXT_ROOT_LO(2), 0x123456789abcdef0);
 	assert_true(rig_get64(r, REG_CONTEXT_ROOT_LO(2)) == 0x123456789abcc000);
 	/* The lower half first: ROOT_HI of an enabled context is not written. */

@@ -70,6 +70,32 @@ TEST(tvm_file_is_read)
 	assert_int_equal(cfg.log_wgt_buff_size, 16);
 }
 
+/* TVM's file does not have them. */
+TEST(depths_of_queues_are_optional)
+{
+	static const char file[] =
+		"{ \"HW_VER\": \"0.0.1\", \"LOG_INP_WIDTH\": 3, \"LOG_WGT_WIDTH\": 3, "
+		"\"LOG_ACC_WIDTH\": 5, \"LOG_BATCH\": 0, \"LOG_BLOCK\": 4, "
+		"\"LOG_UOP_BUFF_SIZE\": 15, \"LOG_INP_BUFF_SIZE\": 15, "
+		"\"LOG_WGT_BUFF_SIZE\": 18, \"LOG_ACC_BUFF_SIZE\": 17, %s }";
+	static const char *const faulty[] = {
+		"\"LOG_TOKENS\": 2", "\"LOG_WAITING\": 17", "\"LOG_TOKENS\": 0",
+		"\"LOG_WAITING\": \"9\"",
+	};
+	struct core_config cfg;
+	char text[512], err[256];
+
+	snprintf(text, sizeof(text), file, "\"LOG_TOKENS\": 8, \"LOG_WAITING\": 9");
+	assert_int_equal(load(&cfg, text, strlen(text), err, sizeof(err)), 0);
+	assert_int_equal(cfg.log_tokens, 8);
+	assert_int_equal(cfg.log_waiting, 9);
+	for (size_t i = 0; i < ARRAY_SIZE(faulty); i++) {
+		snprintf(text, sizeof(text), file, faulty[i]);
+		assert_int_equal(load(&cfg, text, strlen(text), err, sizeof(err)), -1);
+		assert_non_null(strstr(err, i % 2 ? "LOG_WAITING" : "LOG_TOKENS"));
+	}
+}
+
 TEST(faulty_fields_are_named)
 {
 	static const char *const ints[] = {
@@ -133,32 +159,36 @@ TEST(limits_of_the_instructions)
 		struct core_config cfg;
 		const char *says;
 	} cases[] = {
-		{ { 3, 3, 5, 0, 4, 16, 15, 18, 17, 1 }, "LOG_UOP_BUFF_SIZE" },
-		{ { 3, 3, 5, 0, 4, 15, 15, 17, 18, 1 }, "word 1 of ALU" },
-		{ { 3, 3, 5, 0, 4, 15, 14, 19, 17, 1 }, "micro-op" },
-		{ { 3, 3, 5, 0, 4, 15, 15, 19, 17, 1 }, "word 1 of GEMM" },
-		{ { 3, 3, 5, 0, 4, 15, 21, 8, 6, 1 },
+		{ { 3, 3, 5, 0, 4, 16, 15, 18, 17, 1, 0, 0 }, "LOG_UOP_BUFF_SIZE" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 17, 18, 1, 0, 0 }, "word 1 of ALU" },
+		{ { 3, 3, 5, 0, 4, 15, 14, 19, 17, 1, 0, 0 }, "micro-op" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 19, 17, 1, 0, 0 }, "word 1 of GEMM" },
+		{ { 3, 3, 5, 0, 4, 15, 21, 8, 6, 1, 0, 0 },
 		  "LOG_INP_BUFF_SIZE is 21, but must be 4 to 20" },
-		{ { 3, 3, 5, 0, 4, 15, 3, 18, 17, 1 },
+		{ { 3, 3, 5, 0, 4, 15, 3, 18, 17, 1, 0, 0 },
 		  "LOG_INP_BUFF_SIZE is 3, but must be 4 to 20" },
-		{ { 3, 3, 5, 0, 4, 15, 15, 7, 17, 1 },
+		{ { 3, 3, 5, 0, 4, 15, 15, 7, 17, 1, 0, 0 },
 		  "LOG_WGT_BUFF_SIZE is 7, but must be 8 to 24" },
-		{ { 3, 3, 5, 0, 4, 15, 15, 25, 17, 1 },
+		{ { 3, 3, 5, 0, 4, 15, 15, 25, 17, 1, 0, 0 },
 		  "LOG_WGT_BUFF_SIZE is 25, but must be 0 to 24" },
-		{ { 3, 3, 5, 2, 4, 15, 15, 18, 7, 1 },
+		{ { 3, 3, 5, 2, 4, 15, 15, 18, 7, 1, 0, 0 },
 		  "LOG_ACC_BUFF_SIZE is 7, but must be 8 to 24" },
-		{ { 1, 3, 5, 0, 1, 15, 8, 8, 8, 1 }, "LOG_INP_WIDTH + LOG_BATCH + LOG_BLOCK is 2" },
-		{ { 3, 3, 5, 0, 0, 15, 8, 8, 8, 1 },
+		{ { 1, 3, 5, 0, 1, 15, 8, 8, 8, 1, 0, 0 }, "LOG_INP_WIDTH + LOG_BATCH + LOG_BLOCK is 2" },
+		{ { 3, 3, 5, 0, 0, 15, 8, 8, 8, 1, 0, 0 },
 		  "LOG_BLOCK is 0, but must be 1 to 8" },
-		{ { 3, 3, 5, 0x7fffffff, 4, 15, 15, 18, 17, 1 },
+		{ { 3, 3, 5, 0x7fffffff, 4, 15, 15, 18, 17, 1, 0, 0 },
 		  "LOG_BATCH is 2147483647, but must be 0 to 8" },
-		{ { 3, 3, 5, 0, 4, 0x80000000, 15, 18, 17, 1 },
+		{ { 3, 3, 5, 0, 4, 0x80000000, 15, 18, 17, 1, 0, 0 },
 		  "LOG_UOP_BUFF_SIZE is -2147483648, but must be 0 to 24" },
-		{ { 3, 3, 4, 0, 4, 15, 15, 18, 17, 1 },
+		{ { 3, 3, 4, 0, 4, 15, 15, 18, 17, 1, 0, 0 },
 		  "LOG_ACC_WIDTH is 4, but must be 5" },
-		{ { 3, 3, 5, 0, 4, 15, 15, 18, 17, 0x1000000 }, "HW_VER" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 18, 17, 0x1000000, 0, 0 }, "HW_VER" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 18, 17, 1, 2, 0 },
+		  "LOG_TOKENS is 2, but must be 3 to 16" },
+		{ { 3, 3, 5, 0, 4, 15, 15, 18, 17, 1, 0, 17 },
+		  "LOG_WAITING is 17, but must be 3 to 16" },
 	};
-	struct core_config least = { 3, 1, 5, 0, 1, 2, 1, 0, 3, 0 };
+	struct core_config least = { 3, 1, 5, 0, 1, 2, 1, 0, 3, 0, 0, 0 };
 	char err[256];
 	size_t i;
 

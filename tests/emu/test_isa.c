@@ -293,7 +293,7 @@ CASE(store_sub_byte, ON_ALL)
 /* int4 inputs and int2 weights, 1x2: every value by hand. */
 CASE(sub_byte_types, ON_ALL)
 {
-	static const struct core_config cfg = { 2, 1, 5, 0, 1, 4, 4, 4, 8, 1 };
+	static const struct core_config cfg = { 2, 1, 5, 0, 1, 4, 4, 4, 8, 1, 0, 0 };
 
 	bench_configure(b, &cfg);
 	b->mem.bytes[DATA] = 0x87;	/* 7, -8 */

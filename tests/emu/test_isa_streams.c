@@ -517,13 +517,29 @@ static enum core_result run_late_token(struct bench *b, uint32_t n)
 	return run(b);
 }
 
+/* The default configuration with queues of 2^@log; returns their depth. */
+static uint32_t have_depth(struct bench *b, unsigned int log)
+{
+	struct core_config cfg = core_config_default;
+
+	cfg.log_tokens = cfg.log_waiting = log;
+	bench_configure(b, &cfg);
+	return 1u << (log ? log : 16);
+}
+
+static const unsigned int logs[] = { 0, 3, 8, 9, 16 };
+
 CASE(waiting_instructions_are_limited, ON_CORES)
 {
-	assert_int_equal(run_late_token(b, 65534), CORE_DONE);
-	assert_int_equal(b->stats.insns, 65536);
-	assert_int_equal(run_late_token(b, 65535), CORE_FAULT);
-	assert_int_equal(b->fault.reason, VTA_FAULT_DEADLOCK);
-	assert_int_equal(b->fault.insn_index, 0);
+	for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
+		uint32_t depth = have_depth(b, logs[i]);
+
+		assert_int_equal(run_late_token(b, depth - 2), CORE_DONE);
+		assert_int_equal(b->stats.insns, depth);
+		assert_int_equal(run_late_token(b, depth - 1), CORE_FAULT);
+		assert_int_equal(b->fault.reason, VTA_FAULT_DEADLOCK);
+		assert_int_equal(b->fault.insn_index, 0);
+	}
 }
 
 static void add_pushes(struct bench *b, uint32_t n)
@@ -534,14 +550,18 @@ static void add_pushes(struct bench *b, uint32_t n)
 
 CASE(tokens_are_limited, ON_CORES)
 {
-	add_pushes(b, 65536);
-	run_done(b);
-	add_pushes(b, 65537);
-	run_fault(b, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, 65536);
-	/* With one popped, there is room. */
-	add_pushes(b, 65537);
-	add_nothing(b, 'c', INSN_POP_PREV);
-	run_done(b);
+	for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
+		uint32_t depth = have_depth(b, logs[i]);
+
+		add_pushes(b, depth);
+		run_done(b);
+		add_pushes(b, depth + 1);
+		run_fault(b, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, depth);
+		/* With one popped, there is room. */
+		add_pushes(b, depth + 1);
+		add_nothing(b, 'c', INSN_POP_PREV);
+		run_done(b);
+	}
 }
 
 /* ---- Scratchpads --------------------------------------------------------- */

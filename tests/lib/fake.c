@@ -294,6 +294,7 @@ int fake_setup(void **state)
 		.log_inp_buff_size = 15,
 		.log_wgt_buff_size = 18,
 		.log_acc_buff_size = 17,
+		.log_waiting = 9,
 	};
 	return 0;
 }

@@ -40,6 +40,9 @@ TEST_F(FAKE, default_configuration)
 	assert_int_equal(info->wgt_depth, 1024);
 	assert_int_equal(info->acc_depth, 2048);
 	assert_int_equal(info->log_acc_depth, 11);
+	/* A driver before these fields has 0, which is 16. */
+	assert_int_equal(info->log_tokens, 16);
+	assert_int_equal(info->log_waiting, 9);
 	assert_int_equal(vtadev_mem_free(dev, &bytes), 0);
 	assert_int_equal(bytes, 63 << 20);
 
@@ -95,6 +98,7 @@ TEST_F(FAKE, configurations_that_cannot_be)
 		BAD(log_wgt_buff_size, 255),
 		BAD(log_acc_buff_size, 5), BAD(log_acc_buff_size, 18),
 		BAD(log_acc_buff_size, 255),
+		BAD(log_tokens, 2), BAD(log_tokens, 17), BAD(log_waiting, 255),
 		BAD(ring_order_max, 17), BAD(ring_order_max, 255),
 	};
 	const struct vta_info good = fake.info;

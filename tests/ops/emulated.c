@@ -80,16 +80,19 @@ struct vtaops_core emulated_core(const struct core_config *cfg)
 void emulated_init(struct machine *m, const struct core_config *cfg, uint32_t size,
 		   enum core_order order, uint64_t seed)
 {
+	struct core_config shallow = *cfg;
 	char err[256];
 
 	*m = (struct machine) {
 		.core = emulated_core(cfg), .base = BASE, .size = size, .run = run,
 	};
-	if (core_config_check(cfg, err, sizeof(err)))
+	shallow.log_tokens = 8;
+	shallow.log_waiting = 9;
+	if (core_config_check(&shallow, err, sizeof(err)))
 		machine_die("configuration: %s", err);
 	if (vtaops_core_init(&m->core))
 		machine_die("the library refuses a configuration that the emulator takes");
-	m->model = core_new(cfg, order, seed);
+	m->model = core_new(&shallow, order, seed);
 	m->mem = calloc(1, size);
 	if (!m->model || !m->mem)
 		machine_die("out of memory");

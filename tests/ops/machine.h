@@ -45,7 +45,10 @@ int machine_run(struct machine *m, lower_fn lower, const void *op, const char **
 
 /* ---- A machine of the emulator's core, without card and VM ---- */
 
-/* The logarithms, for vtaops_core_init() to check. */
+/*
+ * The logarithms, for vtaops_core_init() to check. The core's token queues hold 256 tokens, and 512
+ * instructions wait in it: streams must run with those, whatever @cfg says.
+ */
 struct vtaops_core emulated_core(const struct core_config *cfg);
 void emulated_init(struct machine *m, const struct core_config *cfg, uint32_t size,
 		   enum core_order order, uint64_t seed);

@@ -19,7 +19,7 @@
 
 enum { SIDE = 31, PIXELS = NET_H * NET_H };
 
-static const struct core_config config = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
+static const struct core_config config = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2, 0, 0 };
 static const char *dir;
 
 static FILE *create(const char *name)

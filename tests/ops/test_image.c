@@ -23,9 +23,9 @@ static uint32_t rnd(uint32_t below)
 }
 
 static const struct core_config cores[] = {
-	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 },
-	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 2 },
-	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 2 },
+	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 2, 0, 0 },
+	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 2, 0, 0 },
+	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 2, 0, 0 },
 };
 
 /* Open, place @shift further than the memory begins, run; the output. */

@@ -14,7 +14,7 @@
 
 #define MEM_SIZE	(4u << 20)
 
-static const struct core_config config = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
+static const struct core_config config = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2, 0, 0 };
 static struct net net;
 static uint8_t *image;
 static size_t size;

@@ -22,14 +22,14 @@ static uint32_t rnd(uint32_t below)
 
 /* TVM's default, and others that differ in everything that may. */
 static const struct core_config configs[] = {
-	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 0x000002 },
-	{ 3, 3, 5, 0, 4, 12, 12, 15, 14, 0x000002 },
-	{ 3, 3, 5, 0, 5, 15, 16, 19, 18, 0x000002 },
-	{ 3, 3, 5, 1, 4, 14, 14, 17, 16, 0x000002 },
-	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 0x000002 },
-	{ 3, 2, 5, 0, 4, 15, 15, 17, 17, 0x000002 },
-	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 0x000002 },
-	{ 1, 1, 5, 1, 4, 14, 13, 15, 16, 0x000002 },
+	{ 3, 3, 5, 0, 4, 15, 15, 18, 17, 0x000002, 0, 0 },
+	{ 3, 3, 5, 0, 4, 12, 12, 15, 14, 0x000002, 0, 0 },
+	{ 3, 3, 5, 0, 5, 15, 16, 19, 18, 0x000002, 0, 0 },
+	{ 3, 3, 5, 1, 4, 14, 14, 17, 16, 0x000002, 0, 0 },
+	{ 3, 3, 5, 2, 3, 13, 13, 14, 15, 0x000002, 0, 0 },
+	{ 3, 2, 5, 0, 4, 15, 15, 17, 17, 0x000002, 0, 0 },
+	{ 2, 2, 5, 0, 4, 14, 13, 16, 16, 0x000002, 0, 0 },
+	{ 1, 1, 5, 1, 4, 14, 13, 15, 16, 0x000002, 0, 0 },
 };
 
 static void machine_start(struct machine *m, unsigned int config, enum core_order order)
@@ -492,7 +492,7 @@ TEST(test_valid_cores)
 	for (unsigned int i = 0; i < 400000; i++) {
 		struct core_config cfg = {
 			rnd(5), rnd(5), rnd(20) ? 5 : rnd(8), rnd(10), rnd(10), rnd(20), rnd(27),
-			rnd(27), rnd(20), 2,
+			rnd(27), rnd(20), 2, 0, 0,
 		};
 		struct vtaops_core core = emulated_core(&cfg);
 		bool good = !core_config_check(&cfg, err, sizeof(err));

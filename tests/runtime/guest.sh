@@ -4,11 +4,13 @@
 # libvta_driver, children of programs, and the examples of docs/retargeting.md, in the guest: each
 # program, which prints TAP, with the module just loaded. The module must be removable after each.
 # The first card runs the core's modules in any order that the tokens allow, the third and fourth in
-# the other two; the second has elements that are larger than a page.
+# the other two; the second has elements that are larger than a page. The first card's token queues
+# hold 256 tokens, and 512 instructions wait in it, which must suffice.
 #
 #   guest.sh [PROGRAM...]
 #
 # vm: --cards 4 --emu-arg-0 --order=random --emu-arg-1 --config=tests/runtime/large.json
+# vm: --emu-arg-0 --log-tokens=8 --emu-arg-0 --log-waiting=9
 # vm: --emu-arg-2 --order=inorder --emu-arg-3 --order=greedy
 # vm: --file build/tests/runtime/contract:/bin/contract --file build/tests/runtime/kept:/bin/kept
 # vm: --file build/tests/runtime/trouble:/bin/trouble --file build/tests/devices/forks:/bin/forks

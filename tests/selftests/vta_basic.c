@@ -48,6 +48,8 @@ TEST_F(basic, info_equals_sysfs)
 	EXPECT_EQ(info->log_inp_buff_size, card_attr("config/LOG_INP_BUFF_SIZE"));
 	EXPECT_EQ(info->log_wgt_buff_size, card_attr("config/LOG_WGT_BUFF_SIZE"));
 	EXPECT_EQ(info->log_acc_buff_size, card_attr("config/LOG_ACC_BUFF_SIZE"));
+	EXPECT_EQ(info->log_tokens, card_attr("config/LOG_TOKENS"));
+	EXPECT_EQ(info->log_waiting, card_attr("config/LOG_WAITING"));
 	EXPECT_EQ(1, card_attr("queues_used"));
 	EXPECT_EQ(1, card_attr("contexts_used"));
 }

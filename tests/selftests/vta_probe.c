@@ -103,6 +103,8 @@ static const struct lie lies[] = {
 	{ "reg-config1=0x11190f0f", "the card says LOG_WGT_BUFF_SIZE = 25, which must be 0 to 24",
 	  -ENODEV },
 	{ "reg-config1=0x12120f0f", "the card says the width of word 1 of ALU", -ENODEV },
+	{ "reg-config2=2", "the card says LOG_TOKENS = 2, which must be 3 to 16", -ENODEV },
+	{ "reg-config2=0x1100", "the card says LOG_WAITING = 17", -ENODEV },
 };
 
 TEST_F(probe, card_with_invalid_registers_is_not_bound)

@@ -20,8 +20,10 @@ typedef uint64_t vta_u64 __attribute__((aligned(8)));
 #endif
 
 /* Instructions and tokens that a queue of them holds: docs/isa.md, section 3. */
-#define VTA_WAITING	65536u
-#define VTA_TOKENS	65536u
+#ifdef __OPENCL_C_VERSION__
+#define VTA_WAITING	(1u << LOG_WAITING)
+#define VTA_TOKENS	(1u << LOG_TOKENS)
+#endif
 #define VTA_MODULES	3u
 #define VTA_TOKEN_QUEUES 4u
 

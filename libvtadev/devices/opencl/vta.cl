@@ -20,7 +20,7 @@
  *
  * Build options: LOG_BATCH, LOG_BLOCK, LOG_INP_WIDTH and LOG_WGT_WIDTH of the configuration;
  * LOG_UOP, LOG_INP, LOG_WGT and LOG_ACC, the depths of the scratchpads (all base-2
- * logarithms); FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors.
+ * logarithms); LOG_TOKENS and LOG_WAITING, those of its queues; FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors.
  * Others have values below. VTA_TASK makes vta_stream a kernel of a single work-item, which
  * is what FPGA tools ask for, and takes vta_wide away.
  */

@@ -18,7 +18,7 @@
 #include "api/vtac.h"
 #include "cmd/inputs.h"
 
-static const struct core_config core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
+static const struct core_config core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2, 0, 0 };
 
 struct set {
 	struct vtac_npy npy;

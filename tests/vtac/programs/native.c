@@ -73,8 +73,13 @@ struct vtaops_core native_core(const struct core_config *cfg)
 int native_init(struct native *n, const struct vtac_program *p, const struct core_config *cfg,
 		enum core_order order, uint64_t seed)
 {
+	struct core_config shallow = *cfg;
+
+	/* Streams of the compiler must run with 256 tokens, and 512 instructions that wait. */
+	shallow.log_tokens = 8;
+	shallow.log_waiting = 9;
 	*n = (struct native) { .p = p };
-	n->model = core_new(cfg, order, seed);
+	n->model = core_new(&shallow, order, seed);
 	n->card = calloc(1, p->card_bytes + 64);
 	n->host = aligned_alloc(64, (p->host_bytes + 127) & ~63ull);
 	if (n->model && n->card && n->host)

@@ -14,9 +14,9 @@
 
 enum { SIDE = 8, OUT_C = 8 };
 
-static const struct core_config byte_core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2 };
-static const struct core_config batch_core = { 3, 3, 5, 2, 3, 13, 13, 14, 15, 2 };
-static const struct core_config int4_core = { 2, 2, 5, 0, 4, 14, 13, 16, 16, 2 };
+static const struct core_config byte_core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2, 0, 0 };
+static const struct core_config batch_core = { 3, 3, 5, 2, 3, 13, 13, 14, 15, 2, 0, 0 };
+static const struct core_config int4_core = { 2, 2, 5, 0, 4, 14, 13, 16, 16, 2, 0, 0 };
 
 /* Values of images, in steps from 0 to 1, and then less by the mean. */
 struct values {
