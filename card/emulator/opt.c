@@ -47,6 +47,7 @@ static const char help[] =
 	"      --order=ORDER      how the core's modules take turns: inorder, greedy or random\n"
 	"                         (inorder)\n"
 	"      --seed=N           seed of --order=random (0)\n"
+	"      --posted-writes    do not learn that the host refused a write, as cards on PCIe\n"
 	"      --time=TIME        duration of a descriptor (real). real: as long as the emulator\n"
 	"                         takes; model: its cycles at the clock; model:N: the same, and\n"
 	"                         card time passes N times slower than the host's, N up to 1000000\n"
@@ -190,12 +191,12 @@ int opt_parse(struct options *opt, int argc, char **argv)
 		{ CLI_NUMBER("contexts", &card->contexts, 1, VTA_CONTEXTS_MAX) },
 		{ CLI_NUMBER("msix", &opt->msix, 0, PCI_MSIX_MAX), .given = &msix_given },
 		{ .name = "msi", .set = set_msi, .to = opt },
-		/* All ones would read as a card that is gone. */
-		{ CLI_NUMBER("clock-khz", &card->clock_khz, 1, UINT32_MAX - 1) },
+		{ CLI_NUMBER("clock-khz", &card->clock_khz, 1, UINT32_MAX) },
 		{ CLI_NUMBER("serial", &card->serial, 0, UINT64_MAX) },
 		{ .name = "sensors", .set = set_sensors, .to = opt },
 		{ CLI_WORD("order", &card->order) },
 		{ CLI_NUMBER("seed", &card->seed, 0, UINT64_MAX) },
+		{ CLI_FLAG("posted-writes", &card->posted_writes) },
 		{ .name = "time", .set = set_time, .to = opt },
 		{ CLI_WORD("log-level", &opt->log_level) },
 		{ CLI_FLAG("counters", &opt->counters) },

@@ -6,8 +6,8 @@
 
 #include "bus.h"
 
-int bus_init(struct bus *bus, const struct card_ops *ops, void *priv,
-	     struct counters *counters, struct inject *inject, pthread_mutex_t *lock)
+int bus_init(struct bus *bus, const struct card_config *config, const struct card_ops *ops,
+	     void *priv, struct counters *counters, struct inject *inject, pthread_mutex_t *lock)
 {
 	*bus = (struct bus) {
 		.ops = ops,
@@ -15,6 +15,7 @@ int bus_init(struct bus *bus, const struct card_ops *ops, void *priv,
 		.counters = counters,
 		.inject = inject,
 		.lock = lock,
+		.posted_writes = config->posted_writes,
 	};
 	return -pthread_cond_init(&bus->changed, NULL);
 }
@@ -116,12 +117,19 @@ int bus_read(struct bus *bus, uint64_t addr, void *buf, size_t len)
 			 VTA_COUNTER_DMA_READ_BYTES, len);
 }
 
+/* The result of a write, as far as the card learns of it. */
+static int write_result(const struct bus *bus, int ret)
+{
+	return bus->posted_writes && ret != -EPERM ? 0 : ret;
+}
+
 int bus_write(struct bus *bus, uint64_t addr, const void *buf, size_t len)
 {
-	if (inject_take(bus->inject, INJECT_DMA_ABORT))
-		return -EIO;
-	return bus_count(bus, bus->ops->write(bus->priv, addr, buf, len),
-			 VTA_COUNTER_DMA_WRITE_BYTES, len);
+	int ret = -EIO;
+
+	if (!inject_take(bus->inject, INJECT_DMA_ABORT))
+		ret = bus->ops->write(bus->priv, addr, buf, len);
+	return bus_count(bus, write_result(bus, ret), VTA_COUNTER_DMA_WRITE_BYTES, len);
 }
 
 int bus_read64(struct bus *bus, uint64_t addr, uint64_t *val)
@@ -134,8 +142,24 @@ int bus_read64(struct bus *bus, uint64_t addr, uint64_t *val)
 
 int bus_write64(struct bus *bus, uint64_t addr, uint64_t val)
 {
-	if (inject_take(bus->inject, INJECT_DMA_ABORT))
-		return -EIO;
-	return bus_count(bus, bus->ops->write64(bus->priv, addr, val),
-			 VTA_COUNTER_DMA_WRITE_BYTES, sizeof(val));
+	int ret = -EIO;
+
+	if (!inject_take(bus->inject, INJECT_DMA_ABORT))
+		ret = bus->ops->write64(bus->priv, addr, val);
+	return bus_count(bus, write_result(bus, ret), VTA_COUNTER_DMA_WRITE_BYTES, sizeof(val));
+}
+
+void *bus_at(struct bus *bus, uint64_t addr, size_t *len, bool write, int *err)
+{
+	void *ptr = NULL;
+
+	*err = -EIO;
+	if (!inject_take(bus->inject, INJECT_DMA_ABORT))
+		ptr = bus->ops->at(bus->priv, addr, len, write, err);
+	if (ptr || !write || write_result(bus, *err))
+		return ptr;
+	*err = 0;
+	if (*len > sizeof(bus->sink))
+		*len = sizeof(bus->sink);
+	return bus->sink;
 }

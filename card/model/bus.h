@@ -18,6 +18,7 @@
 #include "card.h"
 #include "counters.h"
 #include "inject.h"
+#include "vta.h"
 
 struct bus {
 	const struct card_ops *ops;
@@ -27,11 +28,13 @@ struct bus {
 	pthread_mutex_t *lock;	/* the card's; protects what follows */
 	pthread_cond_t changed;	/* the epoch, or a port's give_up */
 	atomic_uint epoch;	/* written with the lock, read without */
+	bool posted_writes;	/* refused writes count as done */
 	uint64_t pending[(CARD_VECTORS_MAX + 63) / 64];
+	uint8_t sink[VTA_PAGE_SIZE];	/* for what is written where there is no memory */
 };
 
-int bus_init(struct bus *bus, const struct card_ops *ops, void *priv,
-	     struct counters *counters, struct inject *inject, pthread_mutex_t *lock);
+int bus_init(struct bus *bus, const struct card_config *config, const struct card_ops *ops,
+	     void *priv, struct counters *counters, struct inject *inject, pthread_mutex_t *lock);
 void bus_destroy(struct bus *bus);
 
 /* With the lock held. */
@@ -69,14 +72,7 @@ static inline void bus_begin(struct bus *bus)
 	bus->ops->begin(bus->priv);
 }
 
-static inline void *bus_at(struct bus *bus, uint64_t addr, size_t *len, bool write, int *err)
-{
-	if (inject_take(bus->inject, INJECT_DMA_ABORT)) {
-		*err = -EIO;
-		return NULL;
-	}
-	return bus->ops->at(bus->priv, addr, len, write, err);
-}
+void *bus_at(struct bus *bus, uint64_t addr, size_t *len, bool write, int *err);
 
 static inline int bus_end(struct bus *bus)
 {

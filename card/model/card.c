@@ -326,7 +326,7 @@ int card_new(struct card **out, const struct card_config *config,
 	ret = make_mem(card);
 	if (ret)
 		goto out_mem;
-	ret = bus_init(&card->bus, ops, priv, &card->counters, &card->inject,
+	ret = bus_init(&card->bus, config, ops, priv, &card->counters, &card->inject,
 		       &card->lock);
 	if (ret)
 		goto out_mem;

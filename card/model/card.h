@@ -39,6 +39,7 @@ struct card_config {
 	uint32_t temperature;	/* mK; 0: the card has no sensors */
 	uint32_t power;		/* mW */
 	unsigned int slowness;	/* of modelled time, see clock.h; 0: real time */
+	bool posted_writes;	/* the card does not learn that the host refused a write */
 };
 
 /*

@@ -267,6 +267,35 @@ TEST_F(RIG, ring_faults)
 	assert_int_equal(fault.addr, 0);
 }
 
+/* As on PCIe, where a card does not learn of a refused write: it counts as done. */
+TEST(refused_writes_that_are_posted)
+{
+	struct rig rig, *r = &rig;
+	struct bench b;
+
+	rig_start(r, (const char *const[]) { "--posted-writes", NULL });
+	bench(&b, r);
+	rig_do(&b.q, vtadev_desc_copy(GONE, DATA, 4096));
+	rig_do(&b.q, vtadev_desc_fill2d(GONE + 1, 0, 0x77777777, 3000, 5));
+	rig_do(&b.q, vtadev_desc_signal(GONE, 1));
+	rig_do(&b.q, rig_stamped(vtadev_desc_nop(), GONE + 8));
+	assert_int_equal(rig_seq(&b.q), 4);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_FAULTS), 0);
+	/* Reads are answered, or not. */
+	expect(&b, vtadev_desc_copy(DATA, GONE, 1), VTA_FAULT_DMA, VTA_ACCESS_COPY_SRC, GONE);
+	/* A queue whose records nobody receives goes on; its registers are there. */
+	rig_queue(r, &b.q, 5, 3, 4);
+	rig_set64(r, REG_QUEUE_STATUS_LO(5), GONE_BUS);
+	rig_set(r, REG_QUEUE_CTRL(5), REG_QUEUE_CTRL_ENABLE);
+	rig_await(r, REG_QUEUE_STATE(5), REG_QUEUE_STATE_STATE, VTA_QUEUE_ACTIVE);
+	rig_put(&b.q, vtadev_desc_fill(DATA, 0x12121212, 64));
+	rig_submit(&b.q);
+	rig_await(r, REG_QUEUE_SEQ_LO(5), UINT32_MAX, 1);
+	assert_int_equal(b.data[63], 0x12);
+	assert_int_equal(rig_get(r, REG_STATUS) & REG_STATUS_FATAL, 0);
+	rig_stop(r);
+}
+
 /* The table itself is in memory that the host refuses. */
 TEST_F(RIG, table_faults)
 {
