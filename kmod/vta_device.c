@@ -106,11 +106,12 @@ int vta_card_wait_ready(struct vta_device *vdev)
 
 int vta_card_reset(struct vta_device *vdev)
 {
-	u32 generation = vta_read(vdev, REG_GENERATION);
+	u32 generation;
 	int ret;
 
-	if (vta_is_dead(generation))
+	if (!vta_card_is_present(vdev))
 		return -ENODEV;
+	generation = vta_read(vdev, REG_GENERATION);
 	vta_write(vdev, REG_CONTROL, REG_CONTROL_RESET);
 	ret = vta_card_wait_ready(vdev);
 	if (ret)
@@ -341,7 +342,7 @@ static bool vta_caps_valid(struct vta_device *vdev)
 			    1, VTA_RING_ORDER_LIMIT) ||
 	    !vta_caps_check(vdev, "DOORBELL_SHIFT", caps->doorbell_shift,
 			  VTA_DOORBELL_SHIFT_MIN, VTA_DOORBELL_SHIFT_LIMIT) ||
-	    !vta_caps_check(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX - 1) ||
+	    !vta_caps_check(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX) ||
 	    !vta_caps_check(vdev, "SAVE_SIZE", caps->save_size, VTA_PAGE_SIZE, VTA_SAVE_SIZE_MAX) ||
 	    !vta_caps_check(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
 	    !vta_caps_check(vdev, "LOG_TOKENS", caps->log_tokens, VTA_ISA_LOG_QUEUE_MIN,

@@ -252,9 +252,9 @@ static inline void vta_write64(struct vta_device *vdev, u32 reg_lo, u64 val)
 
 /**
  * vta_is_dead() - check for the value of an absent card
- * @val: value of a register
+ * @val: value of MAGIC, STATUS, STATE or TIME, or of a register with undefined bits
  *
- * Return: true for all ones, which no register of a live card has (docs/hardware.md, section 2).
+ * Return: true for all ones, which none of these has on a live card (docs/hardware.md, section 2).
  */
 static inline bool vta_is_dead(u32 val)
 {

@@ -27,11 +27,11 @@ static int vta_hwmon_read_register(struct vta_device *vdev, u32 reg, u32 *val)
 	if (vdev->state == VTA_STATE_SUSPENDED)
 		ret = -ENODATA;
 	*val = vta_read(vdev, reg);
+	if (!ret && *val == U32_MAX && !vta_card_is_present(vdev))
+		ret = -ENODEV;
 	vta_card_leave(vdev);
 	if (ret)
 		return ret;
-	if (vta_is_dead(*val))
-		return -ENODEV;
 	return *val ? 0 : -ENODATA;
 }
 

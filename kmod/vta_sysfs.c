@@ -279,21 +279,19 @@ static const struct attribute_group vta_config_group = {
 static ssize_t vta_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct vta_device *vdev = to_vta_device(dev);
-	enum vta_state state;
 	u64 val;
 	int ret;
 
 	ret = vta_card_enter_killable(vdev);
 	if (ret)
 		return ret;
-	state = vdev->state;
 	val = vta_read64(vdev, REG_COUNTER(vta_attr_nr(attr)));
+	if (vdev->state == VTA_STATE_SUSPENDED)
+		ret = -ENODATA;
+	else if (val == U64_MAX && !vta_card_is_present(vdev))
+		ret = -ENODEV;
 	vta_card_leave(vdev);
-	if (state == VTA_STATE_SUSPENDED)
-		return -ENODATA;
-	if (val == U64_MAX)	/* no card has answered */
-		return -ENODEV;
-	return sysfs_emit(buf, "%llu\n", val);
+	return ret ? ret : sysfs_emit(buf, "%llu\n", val);
 }
 
 #define VTA_COUNTER_ATTR(_NAME, _name)							\

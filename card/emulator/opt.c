@@ -152,10 +152,9 @@ static int set_sensors(const struct cli_option *option, char *arg)
 	comma = strchr(first, ',');
 	if (comma)
 		*comma = '\0';
-	/* All ones would read as a card that is gone. */
 	if (!comma || !parse(first, "", &temperature) || !temperature ||
-	    temperature >= UINT32_MAX || !parse(strchr(arg, ',') + 1, "", &power) ||
-	    power >= UINT32_MAX)
+	    temperature > UINT32_MAX || !parse(strchr(arg, ',') + 1, "", &power) ||
+	    power > UINT32_MAX)
 		return cli_usage("--sensors wants millikelvins and milliwatts, as 318150,12500, "
 				 "not '%s'", arg);
 	opt->card.temperature = (uint32_t)temperature;

@@ -18,7 +18,7 @@ uint64_t card_time(const struct card *card)
 {
 	uint64_t ns = clock_now(&card->clock);
 
-	/* No register of a live card reads as all ones. */
+	/* TIME of a live card does not read as all ones. */
 	return (uint32_t)ns == UINT32_MAX ? ns + 1 : ns;
 }
 

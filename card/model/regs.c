@@ -135,7 +135,7 @@ static uint32_t card_status_now(void *block)
 	return card_status(block);
 }
 
-/* Counts milliseconds, also while card time is stopped; never all ones. */
+/* Counts milliseconds, also while card time is stopped. */
 static uint32_t card_heartbeat(void *block)
 {
 	const struct card *card = block;
@@ -143,7 +143,7 @@ static uint32_t card_heartbeat(void *block)
 	if (inject_on(&card->inject, INJECT_HEARTBEAT) ||
 	    inject_on(&card->inject, INJECT_HANG_ALL) || card->stuck)
 		return 1;
-	return (uint32_t)((host_now() - card->power_on) / 1000000 % UINT32_MAX);
+	return (uint32_t)((host_now() - card->power_on) / 1000000);
 }
 
 static uint32_t card_time_low(void *block)
