@@ -44,6 +44,11 @@ static void spawn(struct rig *r, const char *const *args)
 	}
 }
 
+bool rig_is_emulator(void)
+{
+	return !getenv("VTA_EMU");
+}
+
 void rig_start(struct rig *r, const char *const *args)
 {
 	memset(r, 0, sizeof(*r));

@@ -44,6 +44,8 @@ struct rig {
 
 /* Runs the emulator ($VTA_EMU or build/asan/vta-emu) with further options. */
 void rig_start(struct rig *r, const char *const *args);
+/* False for a program of $VTA_EMU: it need not know more than docs/hardware.md asks for. */
+bool rig_is_emulator(void);
 /* For cmocka: a rig with 8 queues, or with MSI alone, in *state. */
 int rig_setup(void **state);
 int rig_setup_msi(void **state);

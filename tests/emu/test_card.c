@@ -587,8 +587,9 @@ TEST(bad_options)
 		"--socket x --clock-khz 0", "--socket x --log-level loud", "--socket x stray",
 		"--socket x --config /nonexistent", "--socket x --config /dev/null", "--bogus",
 		"--socket x --seed 0x1ffffffffffffffff", "--socket x --sensors 300000",
-		"--socket x --sensors 0,1", "--socket x --sensors 1,0xffffffff",
+		"--socket x --sensors 0,1", "--socket x --sensors 1,0x100000000",
 		"--socket x --sensors 1,2,3", "--socket x --sensors ,1",
+		"--socket x --log-tokens 2", "--socket x --log-waiting 17",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)

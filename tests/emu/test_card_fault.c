@@ -2,6 +2,8 @@
 /*
  * Faults (docs/hardware.md, section 8): every reason and every kind of access,
  * with its record; what a halted queue does; going on behind it.
+ *
+ * The emulator learns of refused writes, as vfio-user answers them. Other cards need not.
  */
 #include <string.h>
 
@@ -58,12 +60,23 @@ static void go_on(struct bench *b)
 	assert_int_equal(rig_counter(b->r, VTA_COUNTER_FAULTS), ++b->restarts);
 }
 
+/* The host refuses a write, and the card does not learn of it. */
+static bool is_posted(enum vta_fault_reason reason, enum vta_access access)
+{
+	return reason == VTA_FAULT_DMA && !rig_is_emulator() &&
+	       (access == VTA_ACCESS_COPY_DST || access == VTA_ACCESS_SIGNAL ||
+		access == VTA_ACCESS_STAMP || access == VTA_ACCESS_STORE);
+}
+
 static void expect(struct bench *b, struct vta_desc desc, enum vta_fault_reason reason,
 		   enum vta_access access, uint32_t addr)
 {
 	static const uint32_t none[4];
-	struct vta_fault fault = rig_fails(&b->q, desc, reason, access, addr);
+	struct vta_fault fault;
 
+	if (is_posted(reason, access))
+		return;
+	fault = rig_fails(&b->q, desc, reason, access, addr);
 	assert_int_equal(fault.insn_index, VTA_FAULT_NO_INSN);
 	assert_memory_equal(fault.insn, none, sizeof(none));
 	go_on(b);
@@ -73,9 +86,11 @@ static void expect(struct bench *b, struct vta_desc desc, enum vta_fault_reason 
 static void expect_run(struct bench *b, const struct prog *p, uint32_t index,
 		       enum vta_fault_reason reason, enum vta_access access, uint32_t addr)
 {
-	struct vta_fault fault = rig_fails(&b->q, vtadev_desc_run(CODE, p->count, 0), reason,
-					   access, addr);
+	struct vta_fault fault;
 
+	if (is_posted(reason, access))
+		return;
+	fault = rig_fails(&b->q, vtadev_desc_run(CODE, p->count, 0), reason, access, addr);
 	assert_int_equal(fault.insn_index, index);
 	assert_memory_equal(fault.insn, &p->at[index], sizeof(fault.insn));
 	go_on(b);
@@ -471,6 +486,8 @@ TEST_F(RIG, status_page_gone)
 	struct rig_queue q;
 	struct bench b;
 
+	if (!rig_is_emulator())
+		skip();
 	bench(&b, r);
 	rig_queue(r, &q, 2, 3, 4);
 	rig_set(r, REG_EVENT_ENABLE, REG_EVENT_ALL);
@@ -495,6 +512,8 @@ TEST_F(RIG, status_page_goes)
 	struct bench b;
 	uint64_t status = RIG_RAM + RIG_RAM_SIZE;
 
+	if (!rig_is_emulator())
+		skip();
 	bench(&b, r);
 	assert_int_equal(vfc_dma_map(&r->c, status, 4096, VFIO_DMA_MAP_FLAG_READ |
 				     VFIO_DMA_MAP_FLAG_WRITE, r->c.ram_fd, RIG_RAM_SIZE - 4096),
