@@ -7,9 +7,11 @@
 
 /*
  * X(NAME, name) for each counter, by number from 0: the contract's name, and the name in files and
- * structures.
+ * structures. First those of contract 2.0, then those that 2.1 adds.
  */
-#define VTA_COUNTER_LIST(X)				\
+#define VTA_COUNTER_LIST(X)	VTA_COUNTER_LIST_2_0(X) VTA_COUNTER_LIST_2_1(X)
+
+#define VTA_COUNTER_LIST_2_0(X)				\
 	X(MMIO_READS, mmio_reads)			\
 	X(MMIO_WRITES, mmio_writes)			\
 	X(BAD_ACCESSES, bad_accesses)			\
@@ -40,11 +42,16 @@
 	X(STATE_RESTORES, state_restores)		\
 	X(STATE_CYCLES, state_cycles)
 
+#define VTA_COUNTER_LIST_2_1(X)				\
+	X(COMPUTE_CLOCKS, compute_clocks)		\
+	X(COPY_CLOCKS, copy_clocks)
+
 enum vta_counter {
 #define VTA_COUNTER(NAME, name) VTA_COUNTER_##NAME,
 	VTA_COUNTER_LIST(VTA_COUNTER)
 #undef VTA_COUNTER
-	VTA_COUNTERS
+	VTA_COUNTERS,
+	VTA_COUNTERS_2_0 = VTA_COUNTER_COMPUTE_CLOCKS	/* number of those of contract 2.0 */
 };
 
 #endif /* VTA_COUNTERS_H */

@@ -308,7 +308,10 @@ static umode_t vta_counter_visible(struct kobject *kobj, struct attribute *attr,
 {
 	struct vta_device *vdev = to_vta_device(kobj_to_dev(kobj));
 
-	return vdev->caps.features & REG_FEATURES_COUNTERS ? attr->mode : 0;
+	if (!(vdev->caps.features & REG_FEATURES_COUNTERS))
+		return 0;
+	return n < VTA_COUNTERS_2_0 || VTA_CONTRACT_MINOR(vdev->caps.contract) >= 1 ?
+	       attr->mode : 0;
 }
 
 static const struct attribute_group vta_counter_group = {

@@ -12,23 +12,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "dev.h"
 #include "local/local.h"
 #include "vta_counters.h"
 
-static const struct {
-	const char *file;
-	size_t offset;
-} counters[VTA_COUNTERS] = {
-#define COUNTER(NAME, name) { "counters/" #name, offsetof(struct vtadev_counters, name) },
+#define DIRECTORY	"counters/"
+
+static const char *const files[VTA_COUNTERS] = {
+#define COUNTER(NAME, name) DIRECTORY #name,
 	VTA_COUNTER_LIST(COUNTER)
 #undef COUNTER
 };
 
-static_assert(VTA_COUNTERS * sizeof(uint64_t) == sizeof(struct vtadev_counters),
-	      "every counter has its file");
+/* Those in the structure, which is as it was in the first release. */
+static const size_t offsets[] = {
+#define COUNTER(NAME, name) offsetof(struct vtadev_counters, name),
+	VTA_COUNTER_LIST_2_0(COUNTER)
+#undef COUNTER
+};
+
+static_assert(VTA_COUNTERS_2_0 * sizeof(uint64_t) == sizeof(struct vtadev_counters),
+	      "every counter of the structure has its file");
 
 /* A decimal number and a line end. */
 static bool parse(const char *text, uint64_t *value)
@@ -88,13 +95,52 @@ int vtadev_counters(struct vtadev *dev, struct vtadev_counters *out)
 	}
 	if (!(dev->info.features & VTADEV_FEATURE_COUNTERS) || dev->sysfs < 0)
 		return -EOPNOTSUPP;
-	for (size_t i = 0; i < VTA_COUNTERS; i++) {
-		void *value = (char *)&values + counters[i].offset;
-		int err = read_counter(dev->sysfs, counters[i].file, value);
+	for (size_t i = 0; i < VTA_COUNTERS_2_0; i++) {
+		void *value = (char *)&values + offsets[i];
+		int err = read_counter(dev->sysfs, files[i], value);
 
 		if (err)
 			return err;
 	}
 	*out = values;
 	return 0;
+}
+
+static uint64_t local_counter(struct local *local, enum vta_counter counter)
+{
+	struct vtadev_counters values;
+
+	if (counter == VTA_COUNTER_COMPUTE_CLOCKS)
+		return local_clocks(local, VTA_UNIT_COMPUTE);
+	if (counter == VTA_COUNTER_COPY_CLOCKS)
+		return local_clocks(local, VTA_UNIT_COPY);
+	local_counters(local, &values);
+	return *(const uint64_t *)((const char *)&values + offsets[counter]);
+}
+
+int vtadev_counter(struct vtadev *dev, const char *name, uint64_t *value)
+{
+	unsigned int i = 0;
+	uint64_t read;
+	int err;
+
+	if (dev_is_parents(dev))
+		return -ECHILD;
+	while (i < VTA_COUNTERS && strcmp(files[i] + strlen(DIRECTORY), name) != 0)
+		i++;
+	if (i == VTA_COUNTERS)
+		return -ENOENT;
+	if (dev->local) {
+		*value = local_counter(dev->local, (enum vta_counter)i);
+		return 0;
+	}
+	if (!(dev->info.features & VTADEV_FEATURE_COUNTERS) || dev->sysfs < 0)
+		return -EOPNOTSUPP;
+	err = read_counter(dev->sysfs, files[i], &read);
+	/* A file that alone is missing: the card or its driver is of an older version. */
+	if (err == -ENODEV && i >= VTA_COUNTERS_2_0 && !faccessat(dev->sysfs, files[0], F_OK, 0))
+		return -EOPNOTSUPP;
+	if (!err)
+		*value = read;
+	return err;
 }

@@ -365,7 +365,8 @@ int vtadev_mem_free(struct vtadev *dev, uint64_t *bytes);
  * @state_cycles: cycles of these saves and restores
  *
  * The counters cover all users of the card together, since the card's last function-level reset
- * or power-on. Take the difference of two readings.
+ * or power-on. Take the difference of two readings. Cycles are accounts by docs/isa.md, section 9.
+ * This structure does not grow: vtadev_counter() also reads counters that were added later.
  */
 struct vtadev_counters {
 	uint64_t mmio_reads;
@@ -408,6 +409,18 @@ struct vtadev_counters {
  * it. Errors: -EOPNOTSUPP (the card has no counters), -EACCES, -EPROTO, -ENODEV.
  */
 int vtadev_counters(struct vtadev *dev, struct vtadev_counters *counters);
+
+/**
+ * vtadev_counter() - read one of the card's debug counters
+ * @dev: the card
+ * @name: its name in struct vtadev_counters, or "compute_clocks" or "copy_clocks": clocks for which
+ *        the engines have executed descriptors, which cycles are an account of
+ * @value: out: the counter
+ *
+ * Errors: -ENOENT (no counter has this name), -EOPNOTSUPP (the card does not have it; clocks are
+ * counted by cards of contract 2.1), -EACCES, -EPROTO, -ENODEV.
+ */
+int vtadev_counter(struct vtadev *dev, const char *name, uint64_t *value);
 
 /* ---- Buffers ------------------------------------------------------------- */
 

@@ -621,6 +621,18 @@ static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
 	}
 }
 
+/* The emulated engines have no clock of their own: theirs is card time, at CLOCK_KHZ. */
+static void count_clocks(struct card *card, const struct queue *q)
+{
+	unsigned __int128 ns_khz = (unsigned __int128)q->took * card->config.clock_khz;
+	uint64_t clocks = (uint64_t)((ns_khz + 999999) / 1000000);
+
+	if (q->unit == VTA_UNIT_COMPUTE)
+		counter_add(&card->counters, VTA_COUNTER_COMPUTE_CLOCKS, clocks);
+	else if (q->unit == VTA_UNIT_COPY)
+		counter_add(&card->counters, VTA_COUNTER_COPY_CLOCKS, clocks);
+}
+
 void queue_finish(struct card *card, struct queue *q, const struct outcome *outcome)
 {
 	struct outcome done = *outcome;
@@ -628,6 +640,7 @@ void queue_finish(struct card *card, struct queue *q, const struct outcome *outc
 	if (!done.ret && q->desc.op_flags & VTA_DESC_STAMP)
 		put_stamp(card, q, &done);
 	q->took = card_time(card) - q->begin;
+	count_clocks(card, q);
 	if (!done.ret && inject_take_queue(&card->inject, INJECT_FAULT, q->index))
 		done.ret = (int)inject_value(&card->inject, INJECT_FAULT);
 	if (!atomic_load(&q->give_up)) {

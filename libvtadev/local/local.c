@@ -267,3 +267,13 @@ void local_counters(struct local *card, struct vtadev_counters *counters)
 	*counters = card->counters;
 	pthread_mutex_unlock(&card->lock);
 }
+
+uint64_t local_clocks(struct local *card, enum vta_unit unit)
+{
+	uint64_t clocks;
+
+	pthread_mutex_lock(&card->lock);
+	clocks = card->clocks[unit];
+	pthread_mutex_unlock(&card->lock);
+	return clocks;
+}

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vta_desc.h"
 #include "vtadev_device.h"
 
 struct local;
@@ -47,6 +48,9 @@ int local_wait_fences(const struct vtadev_fence *fences, unsigned int n, bool an
 		      int64_t deadline, int cancel_fd, unsigned int *index);
 
 void local_counters(struct local *card, struct vtadev_counters *counters);
+
+/* Clocks for which an engine has executed descriptors. */
+uint64_t local_clocks(struct local *card, enum vta_unit unit);
 
 /*
  * Returns true if @which names a device of a plugin: NAME or NAME:ARGUMENTS, where NAME has a

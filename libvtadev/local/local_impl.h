@@ -241,6 +241,7 @@ struct local {
 	struct local_queue *queues[LOCAL_QUEUES];
 	struct local_engine engines[VTA_UNITS];
 	struct vtadev_counters counters;
+	uint64_t clocks[VTA_UNITS];	/* in which the engines have executed descriptors */
 
 	void *core;			/* of RUNs that keep nothing: the compute thread's */
 	bool core_stale;		/* another's state came between */

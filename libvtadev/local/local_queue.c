@@ -396,9 +396,20 @@ static void count(struct local_queue *q, const struct local_outcome *outcome)
 		q->copy_time += took;
 }
 
+/* The clock that the device's cycles are of, for the time that the descriptor took. */
+static void count_clocks(const struct local_queue *q)
+{
+	struct local *card = q->card;
+	uint64_t took = local_time(card) - q->begin;
+
+	card->clocks[q->unit] += took / 1000000 * card->info.clock_khz +
+				 (took % 1000000 * card->info.clock_khz + 999999) / 1000000;
+}
+
 void local_finish(struct local_queue *q, struct local_outcome *outcome)
 {
 	put_stamp(q, outcome);
+	count_clocks(q);
 	if (q->state != VTA_QUEUE_ACTIVE) {	/* being destroyed */
 		q->phase = LOCAL_IDLE;
 	} else if (atomic_load(&q->give_up)) {	/* by a doorbell meanwhile */

@@ -396,6 +396,7 @@ TEST_F(RIG, counters_count)
 {
 	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);
 	struct vtadev_counters before, after;
+	uint64_t one;
 
 	assert_int_equal(vtadev_counters(dev, &before), 0);
 	works(vtadev_desc_fill(vtadev_buf_addr(buf), 1, 1000));
@@ -404,6 +405,13 @@ TEST_F(RIG, counters_count)
 	assert_int_equal(after.copy_bytes - before.copy_bytes, 1000);
 	assert_int_equal(after.doorbells - before.doorbells, 1);
 	assert_int_equal(after.copy_cycles - before.copy_cycles, 16 + 1 + 63);
+	assert_int_equal(vtadev_counter(dev, "copy_cycles", &one), 0);
+	assert_int_equal(one, after.copy_cycles);
+	assert_int_equal(vtadev_counter(dev, "copy_clocks", &one), 0);
+	assert_true(one > 0);
+	assert_int_equal(vtadev_counter(dev, "compute_clocks", &one), 0);
+	assert_int_equal(one, 0);
+	assert_int_equal(vtadev_counter(dev, "counters", &one), -ENOENT);
 	vtadev_buf_free(buf);
 }
 

@@ -189,9 +189,12 @@ TEST_F(FAKE, counters)
 	char path[] = "/tmp/vtadev-test-XXXXXX";
 	struct vtadev *dev = fake_open();
 	struct vtadev_counters values;
+	uint64_t one = 5;
 	char text[32];
 
 	assert_int_equal(vtadev_counters(dev, &values), -EOPNOTSUPP);
+	assert_int_equal(vtadev_counter(dev, "arms", &one), -EOPNOTSUPP);
+	assert_int_equal(one, 5);
 
 	assert_non_null(mkdtemp(path));
 	dev->sysfs = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -203,8 +206,19 @@ TEST_F(FAKE, counters)
 		write_counter(dev->sysfs, counter_names[i], text);
 	}
 	assert_int_equal(vtadev_counters(dev, &values), 0);
-	for (size_t i = 0; i < COUNTERS; i++)
+	for (size_t i = 0; i < COUNTERS; i++) {
 		assert_int_equal(((uint64_t *)&values)[i], 1000 + i);
+		assert_int_equal(vtadev_counter(dev, counter_names[i], &one), 0);
+		assert_int_equal(one, 1000 + i);
+	}
+	/* As on a card of contract 2.0, and of 2.1. */
+	assert_int_equal(vtadev_counter(dev, "compute_clocks", &one), -EOPNOTSUPP);
+	write_counter(dev->sysfs, "compute_clocks", "77\n");
+	assert_int_equal(vtadev_counter(dev, "compute_clocks", &one), 0);
+	assert_int_equal(one, 77);
+	remove_counter(dev->sysfs, "compute_clocks");
+	assert_int_equal(vtadev_counter(dev, "", &one), -ENOENT);
+	assert_int_equal(vtadev_counter(dev, "card_clocks", &one), -ENOENT);
 	assert_int_equal(values.interrupts, 1005);
 	assert_int_equal(values.faults, 1024);
 
