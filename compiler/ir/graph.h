@@ -169,6 +169,10 @@ struct vtac_slice {
 	int64_t start[VTAC_RANK_MAX], step[VTAC_RANK_MAX];	/* of each dimension */
 };
 
+/* In perm[0] until shapes are known */
+#define VTAC_PERM_REVERSE	(-1)	/* all dimensions in the other order */
+#define VTAC_PERM_LAST_TWO	(-2)	/* the last two swapped */
+
 union vtac_attr {
 	struct vtac_conv conv;
 	struct vtac_window pool;

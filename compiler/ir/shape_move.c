@@ -248,9 +248,15 @@ int shape_transpose(struct vtac_graph *g, struct vtac_node *node)
 	int64_t dims[VTAC_RANK_MAX];
 	unsigned int seen = 0;
 
-	if (perm[0] < 0)
+	if (perm[0] == VTAC_PERM_LAST_TWO && x->rank > 1) {
+		for (int i = 0; i < x->rank - 2; i++)
+			perm[i] = i;
+		perm[x->rank - 2] = x->rank - 1;
+		perm[x->rank - 1] = x->rank - 2;
+	} else if (perm[0] < 0) {
 		for (int i = 0; i < x->rank; i++)
 			perm[i] = x->rank - 1 - i;
+	}
 	for (int i = 0; i < x->rank; i++) {
 		if (perm[i] < 0 || perm[i] >= x->rank || (seen >> perm[i] & 1))
 			return vtac_fail(g, node, "Its perm does not order its %d dimensions.",

@@ -35,18 +35,26 @@ struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name)
 
 /* ---- nodes ---- */
 
-static const struct onnx_op *find_op(const char *name)
+static const struct onnx_op *find_in(const struct onnx_op *op, const char *name)
+{
+	while (op->name && strcmp(op->name, name))
+		op++;
+	return op->name ? op : NULL;
+}
+
+const struct onnx_op *onnx_find_op(const char *domain, const char *name)
 {
 	static const struct onnx_op *const tables[] = {
 		onnx_ops, onnx_window_ops, onnx_quant_ops, onnx_math_ops, onnx_index_ops,
 		onnx_recurrent_ops, onnx_signal_ops, onnx_choose_ops,
 	};
+	const struct onnx_op *op = NULL;
 
-	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		for (const struct onnx_op *op = tables[i]; op->name; op++)
-			if (!strcmp(op->name, name))
-				return op;
-	return NULL;
+	if (domain && !strcmp(domain, "com.microsoft"))
+		return find_in(onnx_microsoft_ops, name);
+	for (unsigned int i = 0; !op && i < sizeof(tables) / sizeof(tables[0]); i++)
+		op = find_in(tables[i], name);
+	return op;
 }
 
 static bool is_given(char *const *names, size_t n, size_t i)
@@ -120,11 +128,12 @@ static const char *node_name(const Onnx__NodeProto *p)
 static int read_node(struct onnx_node *n)
 {
 	const Onnx__NodeProto *p = n->p;
-	const struct onnx_op *op = p->op_type ? find_op(p->op_type) : NULL;
+	const struct onnx_op *op = p->op_type ? onnx_find_op(p->domain, p->op_type) : NULL;
 
 	if (!vtac_is_name(n->stub.name) || !vtac_is_name(n->stub.file_op))
 		return fail_name(n->g);
-	if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx"))
+	if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx") &&
+	    strcmp(p->domain, "com.microsoft"))
 		return onnx_fail(n, "Operators of the domain %.80s are not supported.", p->domain);
 	if (!op)
 		return onnx_fail(n, "The operator is not supported.");

@@ -267,10 +267,9 @@ static int read_transpose(struct onnx_node *n)
 		return -1;
 	if (a && a->n_ints > VTAC_RANK_MAX)
 		return onnx_fail(n, "Its perm has %zu dimensions.", a->n_ints);
-	/* Without perm the order is reversed: -1 marks that until shapes are known. */
 	for (size_t i = 0; i < VTAC_RANK_MAX; i++)
 		node->attr.transpose.perm[i] = a && i < a->n_ints && a->ints[i] >= 0 &&
-			a->ints[i] < VTAC_RANK_MAX ? (int)a->ints[i] : -1;
+			a->ints[i] < VTAC_RANK_MAX ? (int)a->ints[i] : VTAC_PERM_REVERSE;
 	return 0;
 }
 

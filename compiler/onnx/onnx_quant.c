@@ -60,10 +60,8 @@ static int read_dequantize(struct onnx_node *n)
 	return read_quant(n, VTAC_DEQUANTIZE);
 }
 
-/* @x in float. Per-channel scales are along @axis. */
-static struct vtac_tensor *dequantize(struct onnx_node *n, struct vtac_tensor *x,
-				      struct vtac_tensor *scale, struct vtac_tensor *zero,
-				      int axis)
+struct vtac_tensor *onnx_dequantize(struct onnx_node *n, struct vtac_tensor *x,
+				    struct vtac_tensor *scale, struct vtac_tensor *zero, int axis)
 {
 	struct vtac_node *node = onnx_between(n, VTAC_DEQUANTIZE, 3);
 
@@ -139,14 +137,14 @@ static int end_quantized(struct onnx_node *n, const struct vtac_node *node,
 static int read_qlinear_conv(struct onnx_node *n)
 {
 	struct vtac_tensor **in = n->in, *scale, *bias;
-	struct vtac_node *conv = between(n, VTAC_CONV, 3, dequantize(n, in[0], in[1], in[2], 1),
-					 dequantize(n, in[3], in[4], in[5], 0));
+	struct vtac_node *conv = between(n, VTAC_CONV, 3, onnx_dequantize(n, in[0], in[1], in[2], 1),
+					 onnx_dequantize(n, in[3], in[4], in[5], 0));
 
 	if (!conv || conv_attrs(n, conv))
 		return -1;
 	if (n->n_in > 8 && in[8]) {
 		scale = product(n, in[1], in[4]);
-		bias = scale ? dequantize(n, in[8], scale, NULL, 0) : NULL;
+		bias = scale ? onnx_dequantize(n, in[8], scale, NULL, 0) : NULL;
 		if (!bias || vtac_node_set_in(n->g, conv, 2, bias))
 			return -1;
 	}
@@ -157,8 +155,8 @@ static int read_qlinear_matmul(struct onnx_node *n)
 {
 	struct vtac_tensor **in = n->in;
 	struct vtac_node *node = between(n, VTAC_MATMUL, 2,
-					 dequantize(n, in[0], in[1], in[2], -2),
-					 dequantize(n, in[3], in[4], in[5], -1));
+					 onnx_dequantize(n, in[0], in[1], in[2], -2),
+					 onnx_dequantize(n, in[3], in[4], in[5], -1));
 
 	return node ? end_quantized(n, node, in[6], in[7]) : -1;
 }
@@ -181,8 +179,8 @@ static struct vtac_node *integer(struct onnx_node *n, enum vtac_op op, unsigned 
 	if (!unit)
 		return NULL;
 	return between(n, op, n_in,
-		       dequantize(n, n->in[0], unit, n->n_in > 2 ? n->in[2] : NULL, -2),
-		       dequantize(n, n->in[1], unit, n->n_in > 3 ? n->in[3] : NULL, w_axis));
+		       onnx_dequantize(n, n->in[0], unit, n->n_in > 2 ? n->in[2] : NULL, -2),
+		       onnx_dequantize(n, n->in[1], unit, n->n_in > 3 ? n->in[3] : NULL, w_axis));
 }
 
 static int read_conv_integer(struct onnx_node *n)

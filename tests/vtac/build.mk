@@ -28,6 +28,7 @@ CHECKS += \
 	"vtac-completion=tests/cli/completion.sh $(VTAC_BIN)" \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 	"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
+	"vtac-microsoft=$(ONNX_NODES) tests/vtac/microsoft tests/vtac/microsoft.list" \
 	"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 	"vtac-opsets=tests/vtac/opsets.sh $(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 	"vtac-sizes=tests/vtac/sizes.py $(VTAC_BIN) $(VTACTL_BIN)" \

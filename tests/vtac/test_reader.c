@@ -250,6 +250,17 @@ TEST(operators_that_are_unknown_or_wrong)
 
 	good(&m);
 	m.node[0].name = (char *)(uintptr_t)"relu_17";
+	m.node[0].domain = (char *)(uintptr_t)"com.microsoft";
+	expect(&m, "relu_17 (Relu): The operator is not supported");
+	m.node[0].op_type = (char *)(uintptr_t)"Attention";
+	expect(&m, "relu_17 (Attention): It has 1 inputs");
+	m.node[0].op_type = (char *)(uintptr_t)"MultiHeadAttention";
+	expect(&m, "relu_17 (MultiHeadAttention): It has no heads");
+	m.node[0].op_type = (char *)(uintptr_t)"QLinearAdd";
+	expect(&m, "relu_17 (QLinearAdd): One of its inputs is missing");
+
+	good(&m);
+	m.node[0].name = (char *)(uintptr_t)"relu_17";
 	m.node[0].domain = (char *)(uintptr_t)"com.example";
 	expect(&m, "relu_17 (Relu): Operators of the domain com.example");
 

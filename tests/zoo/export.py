@@ -10,7 +10,7 @@ Each network is in DIRECTORY/NAME-KEY, made whole or not at all:
     out.I.npy       of each output, by ONNX Runtime without its optimiser
     error           instead: the reason why it cannot be exported
 The key is of the recipe in networks.py and of the functions here that export it. LIST becomes a
-file with a line "NAME KEY" for each network, or for those named.
+file with a line "NAME KEY GROUP" for each network, or for those named.
 """
 import hashlib
 import inspect
@@ -57,7 +57,7 @@ def export(recipe, path):
 
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    model, inputs = recipe.function(*recipe.arguments)
+    model, inputs, *after = recipe.function(*recipe.arguments)
     model = model.eval()
     settle(torch, model, inputs)
     torch.manual_seed(2)
@@ -66,6 +66,9 @@ def export(recipe, path):
         torch.onnx.export(model, samples[-1], path / "model.onnx", opset_version=18,
                           input_names=list(inputs), dynamo=False)
     onnx.checker.check_model(path / "model.onnx")
+    for change in after:
+        change(path / "model.onnx", [
+            {name: value.numpy() for name, value in zip(inputs, s)} for s in samples[:-1]])
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
@@ -119,7 +122,7 @@ def main():
             for old in directory.glob(f"{recipe.name}-" + "[0-9a-f]" * 12):
                 shutil.rmtree(old)
             os.rename(part, path)
-        lines.append(f"{recipe.name} {key_of(recipe)}\n")
+        lines.append(f"{recipe.name} {key_of(recipe)} {recipe.group}\n")
     pathlib.Path(sys.argv[2]).write_text("".join(lines), encoding="utf-8")
 
 

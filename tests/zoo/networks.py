@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The zoo's networks: how each is made with random weights, and its inputs.
 
-A recipe returns a module and its inputs, by name: functions that make a tensor. Modules have their
+A recipe returns a module and its inputs, by name: functions that make a tensor; and functions that
+change the exported file, if any. Modules have their
 library's full size unless the recipe says otherwise; pictures have 96 x 96 pixels in place of 224.
 """
 import collections
@@ -17,12 +18,20 @@ def recipes():
 def network(group, *names):
     """Add the recipe that follows, once for each of the names, with the name as its argument."""
     def add(function):
+        prefix = {"optimised": "optimised_", "8-bit weights": "dynamic_",
+                  "quantised": "quantised_"}.get(group, "")
         if names:
-            _recipes.extend(Recipe(name, group, function, (name,)) for name in names)
+            _recipes.extend(Recipe(prefix + name, group, function, (name,)) for name in names)
         else:
             _recipes.append(Recipe(function.__name__, group, function, ()))
         return function
     return add
+
+
+def _function(name):
+    """The function of the recipe of that name, ready to be called."""
+    recipe = next(r for r in _recipes if r.name == name)
+    return lambda: recipe.function(*recipe.arguments)
 
 
 def picture(size=96):
@@ -610,6 +619,52 @@ def gan_generator():
     return nn.Sequential(up(100, 256, 1, 0), up(256, 128, 2, 1), up(128, 64, 2, 1),
                          up(64, 32, 2, 1), nn.ConvTranspose2d(32, 3, 4, 2, 1), nn.Tanh()), {
         "x": values(100, 1, 1)}
+
+
+# ---- files that ONNX Runtime's optimiser and quantiser wrote ----
+
+def optimise(path, _samples):
+    """Rewrite by all that does not depend on the machine."""
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(path)
+    onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+
+
+def quantise_weights(path, _samples):
+    """Weights to 8 bits; activations at run time."""
+    from onnxruntime.quantization import quantize_dynamic
+    quantize_dynamic(path, path)
+
+
+def quantise(path, samples):
+    """Weights and activations to 8 bits, as operators on integers."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+
+    class Reader(CalibrationDataReader):
+        def __init__(self):
+            self.samples = iter(samples)
+
+        def get_next(self):
+            return next(self.samples, None)
+    quantize_static(path, path, Reader(), quant_format=QuantFormat.QOperator)
+
+
+@network("optimised", "bert", "distilbert", "gpt2", "vit", "swin", "whisper_encoder", "style_transfer")
+def optimised(name):
+    return *_function(name)(), optimise
+
+
+@network("8-bit weights", "bert", "lstm")
+def weights_quantised(name):
+    return *_function(name)(), quantise_weights, optimise
+
+
+@network("quantised", "unet", "keyword_spotting", "mobilenet_v2", "mobilenet_v3_small", "googlenet",
+         "shufflenet_v2_x1_0", "autoencoder")
+def quantised(name):
+    return *_function(name)(), quantise, optimise
 
 
 # ---- torchvision's detectors ----
