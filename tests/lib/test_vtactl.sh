@@ -311,16 +311,47 @@ else
 	skip "without /sys" "cannot mount"
 fi
 
+# found CHECK STATE WORDS: doctor's line
+found() { grep -qE "^$2 +$1 .*$3" "$tmp/out"; }
+with none "$tmp/vtactl" doctor
+[ $status -eq 0 ] && found card warning 'none on the bus' && found module ok 'not loaded' &&
+	found kernel ok "$(uname -r)" && found soft warning 'libvtadev-soft'
+result "doctor: a machine without a card" $?
+with one "$tmp/vtactl" doctor
+found vta0 warning 'link: 8 GT/s x4 of at most 16 GT/s x16' && found vta0 warning 'no IOMMU' &&
+	found module ok loaded
+result "doctor: a card's link and IOMMU" $?
+card 0 0000:00:05.0 "$(config_space)" 'state=given up\n' > "$tmp/lost"
+with lost "$tmp/vtactl" doctor
+[ $status -eq 1 ] && found vta0 broken 'given up' && says '-> vtactl reset vta0' out
+result "doctor: a card that was given up: exits 1, with the command" $?
+with lost "$tmp/vtactl" doctor --json
+[ $status -eq 1 ] && json '[c["command"] for c in a if c["state"] == "broken"] == ["vtactl reset vta0"]
+	and {"check", "state", "text", "command"} == set(a[0])'
+result "doctor --json" $?
+# The card's function, which no driver has.
+sed '/^P:.*vta0/,$d' "$tmp/one" > "$tmp/unbound"
+with unbound "$tmp/vtactl" doctor
+[ $status -eq 1 ] && found module broken 'install' && says 'modprobe vta' out
+result "doctor: a card on the bus, and no driver" $?
+ulimit -Sl 64
+with one "$tmp/vtactl" doctor
+found memlock warning '64 KiB' && says '-> ulimit -l unlimited' out
+result "doctor: little memory may be pinned" $?
+VTADEV_DEVICE=nosuch with one "$tmp/vtactl" doctor
+[ $status -eq 1 ] && found device broken 'VTADEV_DEVICE=nosuch' && says '-> unset VTADEV_DEVICE' out
+result "doctor: a device that is none" $?
+
 for args in "status --watch=0" "status --count=3" "status --watch --count=x" "top -d 0" "top -n x" \
 		"top 0 1" "monitor -n 0" "monitor -t x" "test 0 1" "bench 0 1" "dump 0 1" \
-		"reset" "reset 0 1" "cdi 0" "export 0" "export -o"; do
+		"reset" "reset 0 1" "doctor 0" "cdi 0" "export 0" "export -o"; do
 	# shellcheck disable=SC2086
 	with one "$tmp/vtactl" $args
 	[ $status -eq 2 ] && [ -s "$tmp/err" ] && [ ! -s "$tmp/out" ]
 	result "wrong usage exits 2: '$args'" $?
 done
 
-for verb in list status top monitor test bench dump cdi export reset trace program; do
+for verb in list status top monitor test doctor bench dump cdi export reset trace program; do
 	with none "$tmp/vtactl" $verb --help
 	[ $status -eq 0 ] && says "Usage: vtactl $verb" out && says '--help' out
 	result "$verb --help" $?
@@ -371,7 +402,7 @@ done
 while read -r args; do
 	# shellcheck disable=SC2086
 	with one "$tmp/vtactl" ${args% *}
-	[ $status -eq 2 ] && says "(${args##* }?); try vtactl" err
+	[ $status -eq 2 ] && says "(did you mean ${args##* }?); try vtactl" err
 	result "wrong usage names what is near: '$args'" $?
 done <<-END
 	stats status

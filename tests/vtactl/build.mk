@@ -7,6 +7,7 @@ CHECK_PROGRAMS += build/tests/vtactl/worker $(DIGITS_VTAP)
 CHECKS += \
 	"@vtactl=tests/in-vm tests/vtactl/guest.sh $(VM_MODULE)" \
 	"vtactl-messages=tests/vtactl/messages.py" \
+	"vtactl-devices=tests/vtactl/devices.sh $(VTACTL_BIN) $(LIB_DIR)" \
 	"vtactl-program=tests/vtactl/program.py $(VTAC_BIN) $(VTACTL_BIN) $(LIB_DIR)" \
 	"outputs=tests/cli/output.sh $(VTAC_BIN) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN) $(DIGITS_VTAP)" \
 	"vtactl-completion=tests/cli/completion.sh $(VTACTL_BIN)"

@@ -172,7 +172,16 @@ static int unknown(const char *what, const char *word, const char *dashes, const
 {
 	if (!name)
 		return cli_usage("%s: %s", what, word);
-	return cli_usage("%s: %s (%s%s?)", what, word, dashes, name);
+	return cli_usage("%s: %s (did you mean %s%s?)", what, word, dashes, name);
+}
+
+int cli_no_word(const char *word, const char *const words[])
+{
+	struct near near = near_begin(word);
+
+	for (; *words; words++)
+		near_compare(&near, *words);
+	return unknown("no such word", word, "", near.name);
 }
 
 /* ---- Values ---- */

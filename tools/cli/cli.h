@@ -80,6 +80,9 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* Prints "PROGRAM: VERB: " with the message, and which help to read; returns CLI_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints that @word is none of @words, which end with NULL, and the nearest; returns CLI_USAGE. */
+int cli_no_word(const char *word, const char *const words[]);
+
 /**
  * cli_begin() - begin a program, before it opens anything
  * @program: its name, for messages

@@ -183,7 +183,7 @@ static int run(const char *which, bool json)
 	struct rig rig = { 0 };
 	int ret, err;
 
-	ret = ctl_open_card(which, &rig.dev);
+	ret = ctl_open(which, &rig.dev);
 	if (ret)
 		return ret;
 	node = vtadev_info(rig.dev)->card.node;

@@ -111,21 +111,46 @@ int ctl_not_listed(int err)
 	return ctl_not_open(NULL, err);
 }
 
-static int find_all(struct vtadev_card **cards, size_t *count)
+bool ctl_is_device(const struct vtadev_card *card)
+{
+	return card->index == UINT_MAX;
+}
+
+/* Appends the device that VTADEV_DEVICE names, if it is one in the process. */
+static void add_device(struct vtadev_card **cards, int *count)
+{
+	struct vtadev_card *more, card;
+
+	if (!getenv("VTADEV_DEVICE") || vtadev_find(NULL, &card) || !ctl_is_device(&card))
+		return;
+	more = reallocarray(*count > 0 ? *cards : NULL, *count > 0 ? (size_t)*count + 1 : 1,
+			    sizeof(*more));
+	if (!more)
+		return;
+	*cards = more;
+	*count = *count > 0 ? *count + 1 : 1;
+	more[*count - 1] = card;
+}
+
+static int find_all(struct vtadev_card **cards, size_t *count, bool devices)
 {
 	int found = vtadev_list(cards);
 
+	if (!found && devices)
+		vtadev_list_free(*cards);
+	if (devices)
+		add_device(cards, &found);
 	if (found <= 0)
 		return ctl_not_listed(found ? found : -ENOENT);
 	*count = (size_t)found;
 	return CTL_OK;
 }
 
-int ctl_card(const char *which, struct vtadev_card *card)
+static int find_one(const char *which, struct vtadev_card *card, bool devices)
 {
 	int err = vtadev_find(which, card);
 
-	if (!err && card->index == UINT_MAX)
+	if (!err && ctl_is_device(card) && !devices)
 		return cli_usage("a device in a program's process, not a card of the driver: %s",
 				 card->node);
 	if (err == -ENOTTY)
@@ -134,20 +159,35 @@ int ctl_card(const char *which, struct vtadev_card *card)
 	return err ? ctl_not_open(which, err) : CTL_OK;
 }
 
-int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
+int ctl_card(const char *which, struct vtadev_card *card)
+{
+	return find_one(which, card, false);
+}
+
+static int find_cards(const char *which, struct vtadev_card **cards, size_t *count, bool devices)
 {
 	int ret;
 
 	if (!which)
-		return find_all(cards, count);
+		return find_all(cards, count, devices);
 	*cards = calloc(1, sizeof(**cards));
 	if (!*cards)
 		return ctl_error("looking for cards", -ENOMEM);
 	*count = 1;
-	ret = ctl_card(which, *cards);
+	ret = find_one(which, *cards, devices);
 	if (ret)
 		vtadev_list_free(*cards);
 	return ret;
+}
+
+int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count)
+{
+	return find_cards(which, cards, count, false);
+}
+
+int ctl_cards_or_devices(const char *which, struct vtadev_card **cards, size_t *count)
+{
+	return find_cards(which, cards, count, true);
 }
 
 void ctl_print_access(const struct vtadev_card *card)
@@ -161,15 +201,6 @@ int ctl_open(const char *which, struct vtadev **dev)
 	int err = vtadev_open(which, dev);
 
 	return err ? ctl_not_open(which, err) : CTL_OK;
-}
-
-int ctl_open_card(const char *which, struct vtadev **dev)
-{
-	struct vtadev_card card;
-
-	if (!vtadev_find(which, &card) && card.index == UINT_MAX)
-		return ctl_card(which, &card);
-	return ctl_open(which, dev);
 }
 
 int ctl_print_json(struct json_object *object, bool one_line)

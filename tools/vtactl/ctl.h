@@ -22,7 +22,7 @@ enum {
 	CTL_BUSY	= 6,	/* the card is in use */
 };
 
-cli_verb_fn bench_main, cdi_main, dump_main, export_main, list_main, monitor_main,
+cli_verb_fn bench_main, cdi_main, doctor_main, dump_main, export_main, list_main, monitor_main,
 	    program_main, reset_main, status_main, test_main, top_main, trace_main;
 
 /* Prints "vtactl: VERB: @subject: @why" to stderr; returns CTL_ERROR. */
@@ -50,6 +50,12 @@ void ctl_sleep_until(int64_t ns);
  */
 int ctl_cards(const char *which, struct vtadev_card **cards, size_t *count);
 
+/* The same, also for devices in the process: without @which, that of VTADEV_DEVICE besides. */
+int ctl_cards_or_devices(const char *which, struct vtadev_card **cards, size_t *count);
+
+/* True for a device in the process, which has no index. */
+bool ctl_is_device(const struct vtadev_card *card);
+
 /* Finds the card that @which names, or the first if it is NULL. */
 int ctl_card(const char *which, struct vtadev_card *card);
 
@@ -67,10 +73,9 @@ int ctl_not_open(const char *which, int err);
 
 /*
  * Opens a card or device, named as for vtadev_open(); or prints the reason and returns an exit
- * status. ctl_open_card() refuses devices in the process.
+ * status.
  */
 int ctl_open(const char *which, struct vtadev **dev);
-int ctl_open_card(const char *which, struct vtadev **dev);
 
 struct json_object;
 /* Prints the object, on one line or on many, and frees it. */

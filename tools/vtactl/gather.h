@@ -16,6 +16,12 @@ struct vtadev_card;
  */
 struct json_object *gather(const struct vtadev_card *card);
 
+/*
+ * Gathers the same of a device in the process, as a program finds it: opens it. NULL if it cannot be
+ * opened.
+ */
+struct json_object *gather_device(const char *which);
+
 /* Prints it as text: all of it, or what fits a screen. */
 void gather_print(struct json_object *status, bool all);
 

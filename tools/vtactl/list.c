@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * list.c - vtactl list: the cards of the driver
+ * list.c - vtactl list: the cards of the driver, and devices in the process
  */
 #include <json-c/json.h>
-#include <limits.h>
 #include <stdio.h>
 
 #include "ctl.h"
@@ -11,24 +10,19 @@
 static const char help[] =
 	"Usage: vtactl list [--all] [--json]\n"
 	"\n"
-	"Prints a line for each card of the driver: name, node and PCI address.\n"
+	"Prints a line for each card of the driver: name, node and PCI address; and for the\n"
+	"device that VTADEV_DEVICE names, if it is one in the process.\n"
 	"\n"
 	"  -a, --all   also list the devices of plugins, by the names that open them, below a\n"
 	"              header\n"
 	"  -j, --json  print an array of objects: index, node, pci; a device has only node\n"
 	"  -h, --help  print this text\n";
 
-/* A plugin's device has no index; its node is its name. */
-static bool is_device(const struct vtadev_card *card)
-{
-	return card->index == UINT_MAX;
-}
-
 static struct json_object *json_of(const struct vtadev_card *card)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "index", is_device(card) ? NULL :
+	json_object_object_add(object, "index", ctl_is_device(card) ? NULL :
 			       json_object_new_int64(card->index));
 	json_object_object_add(object, "node", json_object_new_string(card->node));
 	json_object_object_add(object, "pci", card->pci[0] ?
@@ -50,7 +44,7 @@ static int list_text(const struct vtadev_card *cards, size_t count, bool all)
 	if (all)
 		puts("card  node  PCI address");
 	for (size_t i = 0; i < count; i++) {
-		if (is_device(&cards[i]))
+		if (ctl_is_device(&cards[i]))
 			printf("%s  -  -\n", cards[i].node);
 		else
 			printf("vta%u  %s  %s\n", cards[i].index, cards[i].node,
@@ -80,7 +74,7 @@ int list_main(int argc, char **argv)
 
 	if (ret != CLI_GO)
 		return ret;
-	ret = all ? list_all(&cards, &count) : ctl_cards(NULL, &cards, &count);
+	ret = all ? list_all(&cards, &count) : ctl_cards_or_devices(NULL, &cards, &count);
 	if (ret)
 		return ret;
 	ret = json ? list_json(cards, count) : list_text(cards, count, all);

@@ -13,6 +13,7 @@ static const struct cli_verb verbs[] = {
 	{ "top",	top_main,	"show live what processes do with cards" },
 	{ "monitor",	monitor_main,	"print faults, resets, added and removed cards" },
 	{ "test",	test_main,	"test whether a card works" },
+	{ "doctor",	doctor_main,	"check this machine's installation" },
 	{ "bench",	bench_main,	"measure launches, waits and copies" },
 	{ "dump",	dump_main,	"make a bundle for a bug report" },
 	{ "cdi",	cdi_main,	"give cards to containers" },

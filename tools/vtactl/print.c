@@ -196,12 +196,37 @@ static void print_properties(struct json_object *s)
 	print_group("configuration", get(s, "config"));
 }
 
+/* A device has no users, no link and no history: it is a program's own. */
+static void print_device(struct json_object *s, bool all)
+{
+	struct json_object *memory = get(s, "memory");
+
+	printf("%s\n  state       in the process of a program that opens it\n", text(s, "node"));
+	printf("  core        version %s at %s kHz\n", text(s, "hw_ver"), text(s, "clock_khz"));
+	printf("  memory      ");
+	print_bytes(get(memory, "free"));
+	printf(" free of ");
+	print_bytes(get(memory, "size"));
+	printf("\n  queues      %s\n  contexts    %s\n", text(get(s, "queues"), "total"),
+	       text(get(s, "contexts"), "total"));
+	print_tvm(get(s, "tvm"));
+	if (all) {
+		printf("  contract    %s\n", text(s, "contract"));
+		printf("  serial      %s\n", text(s, "serial"));
+		print_group("configuration", get(s, "config"));
+	}
+}
+
 void gather_print(struct json_object *s, bool all)
 {
 	struct json_object *memory = get(s, "memory");
 	struct json_object *queues = get(s, "queues");
 	struct json_object *contexts = get(s, "contexts");
 
+	if (!get(s, "index")) {
+		print_device(s, all);
+		return;
+	}
 	printf("vta%s\n", text(s, "index"));
 	printf("  node        %s%s\n", text(s, "node"),
 	       json_object_get_boolean(get(s, "accessible")) ?

@@ -113,6 +113,7 @@ static int measure(struct program_measure *m, const struct given *given, bool pr
 
 static int do_word(const char *word, struct program_measure *m, const struct given *given)
 {
+	static const char *const words[] = { "info", "run", "bench", "profile", NULL };
 	bool bench = !strcmp(word, "bench"), profile = !strcmp(word, "profile");
 
 	if (bench || profile)
@@ -122,9 +123,11 @@ static int do_word(const char *word, struct program_measure *m, const struct giv
 		return cli_usage("measurements are for bench and profile");
 	if (!strcmp(word, "run"))
 		return run(&m->run, m->json);
-	if (!strcmp(word, "info") && !m->run.count)
-		return program_info(m->run.path, m->json);
-	return cli_usage("say info FILE, or run, bench or profile FILE NAME=FILE...");
+	if (strcmp(word, "info"))
+		return cli_no_word(word, words);
+	if (m->run.count)
+		return cli_usage("info takes one file: %s", m->run.assigns[0]);
+	return program_info(m->run.path, m->json);
 }
 
 static int parse_and_do(int argc, char **argv, struct program_measure *m)

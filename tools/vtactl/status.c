@@ -29,7 +29,9 @@ static const char help[] =
 	"Usage: vtactl status [--all] [--json] [--watch[=SECONDS]] [--count=N] [CARD]\n"
 	"\n"
 	"Shows link, state, temperature, memory, load, queues and their owners, the last fault and\n"
-	"reset of a card, on one screen. Without CARD, shows all cards.\n"
+	"reset of a card, on one screen. Without CARD, shows all cards, and the device that\n"
+	"VTADEV_DEVICE names. Of a device in the process (soft, opencl) it shows what a program\n"
+	"that opens it gets.\n"
 	"\n"
 	"  -a, --all              also print serial number, configuration, counters, all owners,\n"
 	"                         and all faults and resets that the driver remembers\n"
@@ -83,14 +85,21 @@ static int print_status(const struct vtadev_card *cards, size_t count, const str
 	int ret = CTL_OK;
 
 	for (size_t i = 0; i < count; i++) {
-		struct json_object *status = gather(&cards[i]);
+		struct json_object *status = ctl_is_device(&cards[i]) ?
+					     gather_device(r->which) : gather(&cards[i]);
 
+		if (!status && ctl_is_device(&cards[i])) {
+			ret = ctl_not_open(r->which, -ENODEV);
+			continue;
+		}
 		if (!status) {
 			ret = ctl_fail(cards[i].node, "the card was removed just now");
 			continue;
 		}
-		add_busy(status, &before[i]);
 		json_object_array_add(array, status);
+		if (ctl_is_device(&cards[i]))
+			continue;
+		add_busy(status, &before[i]);
 		ctl_print_access(&cards[i]);
 		if (is_given_up(status))
 			ret = CTL_BROKEN;
@@ -111,7 +120,7 @@ static int sample_and_print(const struct request *r)
 	size_t count;
 	int ret;
 
-	ret = ctl_cards(r->which, &cards, &count);
+	ret = ctl_cards_or_devices(r->which, &cards, &count);
 	if (ret)
 		return ret;
 	before = calloc(count, sizeof(*before));

@@ -370,7 +370,7 @@ static int run(const char *which, bool json)
 	struct card_test t = { .random = 0x2545f4914f6cdd1d };
 	int ret, err;
 
-	ret = ctl_open_card(which, &t.dev);
+	ret = ctl_open(which, &t.dev);
 	if (ret)
 		return ret;
 	err = vtadev_queue_create(t.dev, &opts, &t.queue);
