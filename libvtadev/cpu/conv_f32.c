@@ -1,21 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Convolutions of floats. For a strip of outputs the inputs of all taps are brought into
- * panels of 8 columns; the weights, as they are, are the matrix to multiply them with.
+ * Convolutions of floats. For a strip of outputs, the inputs that it needs are brought into
+ * scratch memory, with zeros where they are outside of the picture; the sums are then those of a
+ * matrix product (cpu_mac_f32()), whose rows are output channels. There are two orders:
+ *
+ * direct	as in the picture, in rows, whose columns are sorted by their remainder modulo the
+ *		stride: each tap of eight neighbouring outputs is eight neighbouring values.
+ * by taps	a row of all outputs' inputs for each tap: of transposed convolutions, and of those
+ *		whose taps are far apart.
  */
 #include "window.h"
 
-#define STRIP	32u		/* outputs at a time */
-#define TILES	(STRIP / MAC_COLS)
+#define STRIP		32u		/* outputs at a time, by taps */
+/*
+ * Direct: a strip is as many outputs, but not fewer than the least, as the inputs of all channels,
+ * or of so many that a sum is of SUMS_LEAST products, are in a small cache. The sums of other
+ * channels are added to it afterwards.
+ */
+#define OUTPUTS_MAX	2048u
+#define OUTPUTS_LEAST	48u
+#define SUMS_LEAST	256u
+#define FLOATS		(8u << 10)
+#define FLOATS_MAX	(1u << 18)
 
-static size_t depth(const struct vtacpu_window *w)
+/* A strip of the direct order. */
+struct plan {
+	struct vtacpu_window win;	/* a 1x1 convolution of one row, if it is of all pixels */
+	bool direct;
+	uint32_t rows, cols;		/* of a strip's outputs: several rows are whole ones */
+	/* Rows of input: @row_step further for the next row of output, @row_span for its taps. */
+	uint32_t row_step, row_span;
+	uint32_t phases, phase;		/* remainders of columns, and floats for each */
+	uint64_t pitch;			/* floats for each channel */
+	uint32_t channels;		/* at a time */
+	size_t spots;
+	size_t taps;			/* of these channels */
+};
+
+static uint32_t spots_of(uint32_t n)
 {
-	return w->ic / w->groups * window_taps(w);
+	return (n + CPU_LANES - 1) / CPU_LANES;
+}
+
+/* Sizes for strips of @rows by @cols. Their lines begin at many places of a cache. */
+static void size_strip(struct plan *p, uint32_t rows, uint32_t cols)
+{
+	const struct vtacpu_window *w = &p->win;
+	uint64_t width = (uint64_t)spots_of(cols) * CPU_LANES +
+			 (w->kw - 1ull) * w->dil_w / w->stride_w;
+	uint64_t all = cpu_mul(cpu_mul((rows - 1ull) * p->row_step + p->row_span, p->phases), width);
+
+	all = all > COUNT_MAX ? COUNT_MAX : all;
+	p->rows = rows;
+	p->cols = cols;
+	p->phase = (uint32_t)width;
+	p->pitch = ((all + 15) / 16 | 1) * 16;
+	p->spots = (size_t)rows * spots_of(cols);
+}
+
+/* Is a strip small enough? */
+static bool is_small(const struct plan *p)
+{
+	uint64_t least = (SUMS_LEAST - 1) / window_taps(&p->win) + 1;
+	uint32_t all = p->win.ic / p->win.groups;
+
+	return cpu_mul(p->pitch, least < all ? least : all) <= FLOATS;
+}
+
+static struct plan make_plan(const struct vtacpu_window *win)
+{
+	struct plan p = { .win = *win };
+	struct vtacpu_window *w = &p.win;
+	uint64_t down = (w->kh - 1ull) * w->dil_h + 1, across = (w->kw - 1ull) * w->dil_w + 1;
+	uint32_t cols, all = w->ic / w->groups;
+
+	p.taps = all * window_taps(w);
+	if (w->transposed || down > COUNT_MAX / 2 || across > COUNT_MAX / 2)
+		return p;
+	if (window_taps(w) == 1 && w->stride_h == 1 && w->stride_w == 1 && !w->pad_top &&
+	    !w->pad_left && w->ih == w->oh && w->iw == w->ow) {
+		w->iw *= w->ih;
+		w->ow = w->iw;
+		w->ih = 1;
+		w->oh = 1;
+	}
+	p.row_span = (uint32_t)down;
+	p.row_step = min_u32(w->stride_h, p.row_span);
+	p.phases = min_u32(w->stride_w, (uint32_t)across);
+	cols = min_u32(w->ow, OUTPUTS_MAX);
+	size_strip(&p, 1, cols);
+	while (!is_small(&p) && cols > OUTPUTS_LEAST) {
+		cols = (cols / 2 + 15) & ~15u;
+		size_strip(&p, 1, cols);
+	}
+	while (cols == w->ow && p.rows < w->oh) {
+		struct plan more = p;
+
+		size_strip(&more, p.rows + 1, cols);
+		if (p.rows * cols >= (is_small(&more) ? OUTPUTS_MAX : OUTPUTS_LEAST))
+			break;
+		p = more;
+	}
+	p.channels = min_u32(all, p.pitch < FLOATS ? FLOATS / (uint32_t)p.pitch : 1);
+	/* Equally many each time. */
+	p.channels = (all - 1) / ((all - 1) / p.channels + 1) + 1;
+	p.taps = p.channels * window_taps(w);
+	p.direct = p.pitch <= FLOATS_MAX && p.taps <= FLOATS_MAX;
+	return p;
+}
+
+/* Scratch memory: inputs, then spots, then the place of each tap. */
+static uint64_t input_floats(const struct plan *p)
+{
+	return p->direct ? p->channels * p->pitch : cpu_mul(p->taps, STRIP);
+}
+
+static uint64_t spot_count(const struct plan *p)
+{
+	return p->direct ? p->spots : STRIP / CPU_LANES;
+}
+
+static uint64_t scratch_bytes(const struct plan *p)
+{
+	uint64_t floats = input_floats(p);
+
+	return floats > VTACPU_BYTES_MAX ? floats :
+	       floats * sizeof(float) + spot_count(p) * sizeof(struct cpu_spot) +
+	       p->taps * sizeof(uint32_t);
 }
 
 int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need)
 {
 	struct window_counts c;
+	struct plan plan;
 
 	if (cpu_window_need(&p->win, need, &c) || cpu_operand(need, c.x, 4) ||
 	    cpu_operand(need, c.w, 4) || cpu_flag_ok(need, p->has_bias) ||
@@ -25,168 +142,237 @@ int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need)
 	    cpu_act_ok(need, &p->act))
 		return -1;
 	need->work = c.work;
-	if (window_is_depthwise(&p->win))
-		return 0;
-	return cpu_scratch(need, cpu_mul(depth(&p->win), STRIP * sizeof(float)));
+	plan = make_plan(&p->win);
+	return cpu_scratch(need, scratch_bytes(&plan));
 }
 
-/* Tap @t of all channels, for 8 outputs whose inputs are at @off. */
-static void fill_tap(float *panel, const float *x, size_t channels, size_t plane, size_t taps,
-		     const int32_t *off, uint32_t inside)
-{
-	/* Offsets that are inside rise: if the first and the last are 7 apart, all are a row. */
-	bool row = inside == MAC_COLS && off[MAC_COLS - 1] - off[0] == MAC_COLS - 1;
+/* ---- direct ---- */
 
-	for (size_t c = 0; c < channels; c++, x += plane, panel += taps * MAC_COLS) {
-		if (row)
-			memcpy(panel, x + off[0], MAC_COLS * sizeof(float));
-		else if (!inside)
-			memset(panel, 0, MAC_COLS * sizeof(float));
-		else
-			for (unsigned int i = 0; i < MAC_COLS; i++)
-				panel[i] = off[i] < 0 ? 0 : x[off[i]];
+/* @n values of @x from number @at on, @step apart; 0 for those that are not below @size. */
+CPU_BODY fill_row(float *to, size_t n, const float *x, int64_t at, uint32_t step, uint32_t size)
+{
+	int64_t first = at < 0 ? (step == 1 ? -at : (-at + step - 1) / step) : 0;
+	int64_t end = at < size ? (step == 1 ? size - at : (size - at - 1) / step + 1) : 0;
+	int64_t i = 0;
+
+	end = end > (int64_t)n ? (int64_t)n : end;
+	first = first > end ? end : first;
+	for (; i < first; i++)
+		to[i] = 0;
+	if (step == 1) {
+		for (; i + CPU_LANES <= end; i += CPU_LANES)
+			*(cpu_v8 *)(to + i) = *(const cpu_v8 *)(x + at + i);
+		cpu_copy_lanes(to + i, x + at + i, (uint32_t)(end - i));
+		i = end;
+	} else if (step == 2) {
+		for (; i < end; i++)
+			to[i] = x[at + i * 2];
+	} else {
+		for (; i < end; i++)
+			to[i] = x[at + i * step];
+	}
+	for (; i < (int64_t)n; i++)
+		to[i] = 0;
+}
+
+/* The row of the input that is line @i of a strip from output row @oy on; it may be outside. */
+static int64_t line_row(const struct plan *p, uint32_t oy, uint32_t i)
+{
+	const struct vtacpu_window *w = &p->win;
+
+	if (p->row_step == w->stride_h)
+		return (int64_t)oy * w->stride_h - w->pad_top + i;
+	return (int64_t)(oy + i / p->row_step) * w->stride_h - w->pad_top + i % p->row_step;
+}
+
+/* The inputs of @channels channels of a strip that begins at output (@oy, @ox). */
+CPU_BODY fill_inputs_body(bool wide, const struct plan *p, float *to, const float *x,
+			  uint32_t channels, uint32_t rows, uint32_t oy, uint32_t ox)
+{
+	const struct vtacpu_window *w = &p->win;
+	uint32_t lines = (rows - 1) * p->row_step + p->row_span;
+
+	(void)wide;
+	for (uint32_t c = 0; c < channels; c++, x += (size_t)w->ih * w->iw) {
+		float *line = to + c * p->pitch;
+
+		for (uint32_t i = 0; i < lines; i++) {
+			int64_t y = line_row(p, oy, i);
+			bool there = y >= 0 && y < w->ih;
+
+			for (uint32_t k = 0; k < p->phases; k++, line += p->phase)
+				fill_row(line, p->phase, there ? x + y * w->iw : x,
+					 (int64_t)ox * w->stride_w - w->pad_left + k,
+					 w->stride_w, there ? w->iw : 0);
+		}
 	}
 }
 
-/* The panels of @n outputs from @first on, one behind the other. */
-static void fill_strip(const struct vtacpu_window *w, float *panels, const float *x,
-		       size_t first, uint32_t n)
+static void fill_inputs(const struct plan *p, float *to, const float *x, uint32_t channels,
+			uint32_t rows, uint32_t oy, uint32_t ox);
+CPU_WIDE(fill_inputs, (const struct plan *p, float *to, const float *x, uint32_t channels,
+		       uint32_t rows, uint32_t oy, uint32_t ox), p, to, x, channels, rows, oy, ox)
+
+static void place_taps(const struct plan *p, uint32_t *at)
+{
+	const struct vtacpu_window *w = &p->win;
+	size_t line = (size_t)p->phases * p->phase;
+
+	for (uint32_t c = 0; c < p->channels; c++)
+		for (uint32_t ky = 0; ky < w->kh; ky++)
+			for (uint32_t kx = 0; kx < w->kw; kx++) {
+				size_t x = (size_t)kx * w->dil_w;
+
+				*at++ = (uint32_t)(c * p->pitch + ky * w->dil_h * line +
+						   x % w->stride_w * p->phase + x / w->stride_w);
+			}
+}
+
+/* ---- by taps ---- */
+
+/* Tap number @t of all channels, for 8 outputs whose inputs are at @off. */
+static void fill_tap(float *to, const float *x, size_t channels, size_t plane, size_t taps,
+		     const int32_t *off, uint32_t inside)
+{
+	for (size_t c = 0; c < channels; c++, x += plane, to += taps * STRIP) {
+		if (!inside)
+			memset(to, 0, CPU_LANES * sizeof(float));
+		else
+			for (unsigned int i = 0; i < CPU_LANES; i++)
+				to[i] = off[i] < 0 ? 0 : x[off[i]];
+	}
+}
+
+/* The inputs of @n outputs from number @first on. */
+static void fill_taps(const struct vtacpu_window *w, float *to, const float *x, size_t first,
+		      uint32_t n)
 {
 	size_t channels = w->ic / w->groups, plane = (size_t)w->ih * w->iw, taps = window_taps(w);
 
-	for (uint32_t at = 0; at < n; at += MAC_COLS) {
-		uint32_t count = min_u32(MAC_COLS, n - at);
-		float *panel = panels + at * depth(w);
+	for (uint32_t at = 0; at < n; at += CPU_LANES) {
+		uint32_t count = min_u32(CPU_LANES, n - at);
 
 		for (uint32_t ky = 0; ky < w->kh; ky++) {
 			for (uint32_t kx = 0; kx < w->kw; kx++) {
-				int32_t off[MAC_COLS];
+				int32_t off[CPU_LANES];
 				uint32_t inside = cpu_window_offsets(w, first + at, count, ky, kx,
 								     off);
 
-				for (uint32_t i = count; i < MAC_COLS; i++)
+				for (uint32_t i = count; i < CPU_LANES; i++)
 					off[i] = -1;
-				fill_tap(panel + ((size_t)ky * w->kw + kx) * MAC_COLS, x, channels,
+				fill_tap(to + ((size_t)ky * w->kw + kx) * STRIP + at, x, channels,
 					 plane, taps, off, inside);
 			}
 		}
 	}
 }
 
-/* The place of a group's outputs, and its operands. */
+/* ---- both ---- */
+
+/* A group's operands, and what a strip needs. */
 struct group {
 	const struct vtacpu_conv_f32 *p;
-	const float *w, *bias, *res;
-	float *y;
-	size_t plane;		/* of the output */
+	const float *x, *weights, *res;
+	float *y, *inputs;
+	struct cpu_spot *spots;
+	uint32_t rows, cols;		/* of the outputs that have their spots */
+	size_t plane;			/* of the output */
+	struct cpu_product product;
 };
 
-static void store_outputs(const struct group *g, size_t at, const float *sums, uint32_t n)
+/* A strip's outputs, which are @n from number @at on in each channel, have their sums. */
+static void finish_strip(const struct group *g, size_t at, uint32_t n)
 {
-	float *y = g->y + at;
-
-	memcpy(y, sums, n * sizeof(*y));
-	if (g->res)
-		for (uint32_t i = 0; i < n; i++)
-			y[i] += g->res[at + i];
-	cpu_act(&g->p->act, y, n);
-}
-
-static void run_strip(const struct group *g, const float *panels, size_t first, uint32_t n)
-{
-	const struct vtacpu_window *w = &g->p->win;
-	size_t k = depth(w);
-	uint32_t channels = w->oc / w->groups;
-
-	for (uint32_t o = 0; o < channels; o += MAC_ROWS) {
-		uint32_t rows = min_u32(MAC_ROWS, channels - o);
-
-		for (uint32_t at = 0; at < n; at += MAC_COLS) {
-			float sums[MAC_ROWS * MAC_COLS];
-
-			cpu_mac_f32(sums, g->bias ? g->bias + o : NULL, g->w + o * k, k, 1, rows,
-				    panels + at * k, k);
-			for (uint32_t r = 0; r < rows; r++)
-				store_outputs(g, (o + r) * g->plane + first + at,
-					      sums + r * MAC_COLS, min_u32(MAC_COLS, n - at));
-		}
+	for (uint32_t o = 0; o < g->product.rows; o++, at += g->plane) {
+		for (uint32_t i = 0; g->res && i < n; i++)
+			g->y[at + i] += g->res[at + i];
+		cpu_act(&g->p->act, g->y + at, n);
 	}
 }
 
-/* One row of one channel's output; taps in their order. */
-static void depthwise_row(const struct vtacpu_window *w, float *restrict y,
-			  const float *restrict x, const float *weights, uint32_t oy)
+/* A strip that begins at output (@oy, @ox). */
+static void run_strip(struct group *g, const struct plan *plan, uint32_t oy, uint32_t ox)
 {
-	for (uint32_t ky = 0; ky < w->kh; ky++) {
-		int64_t iy = window_input(false, oy, ky, w->stride_h, w->pad_top, w->dil_h, w->ih);
+	const struct vtacpu_window *w = &plan->win;
+	uint32_t rows = min_u32(plan->rows, w->oh - oy), cols = min_u32(plan->cols, w->ow - ox);
+	uint32_t all = w->ic / w->groups, each = spots_of(cols);
+	size_t at = (size_t)oy * w->ow + ox, plane = (size_t)w->ih * w->iw;
 
-		if (iy < 0)
-			continue;
-		for (uint32_t kx = 0; kx < w->kw; kx++) {
-			float v = weights[(size_t)ky * w->kw + kx];
-			uint32_t from, to, at;
-			const float *row;
+	for (uint32_t r = 0; r < rows && (g->rows != rows || g->cols != cols); r++)
+		cpu_put_spots(g->spots + (size_t)r * each, cols,
+			      r * plan->row_step * plan->phases * plan->phase, r * cols);
+	g->rows = rows;
+	g->cols = cols;
+	g->product.spot_count = rows * each;
+	g->product.y = g->y + at;
+	for (uint32_t c = 0; c < all; c += plan->channels) {
+		uint32_t channels = min_u32(plan->channels, all - c);
 
-			cpu_window_span(w, kx, &from, &to, &at);
-			row = x + iy * w->iw + at;
-			if (w->stride_w == 1)
-				for (uint32_t i = from; i < to; i++)
-					y[i] += v * row[i - from];
-			else
-				for (uint32_t i = from; i < to; i++)
-					y[i] += v * row[(size_t)(i - from) * w->stride_w];
-		}
+		fill_inputs(plan, g->inputs, g->x + c * plane, channels, rows, oy, ox);
+		g->product.a = g->weights + c * window_taps(w);
+		g->product.k = channels * window_taps(w);
+		g->product.resume = c > 0;
+		cpu_mac_f32(&g->product);
 	}
+	finish_strip(g, at, rows * cols);
 }
 
-static void depthwise(const struct vtacpu_conv_f32 *p, const float *x, const float *weights,
-		      const float *bias, const float *res, float *y)
+static void run_direct(struct group *g, const struct plan *plan)
 {
-	const struct vtacpu_window *w = &p->win;
+	for (uint32_t oy = 0; oy < plan->win.oh; oy += plan->rows)
+		for (uint32_t ox = 0; ox < plan->win.ow; ox += plan->cols)
+			run_strip(g, plan, oy, ox);
+}
 
-	for (uint32_t i = 0; i < w->n * w->oc; i++, x += (size_t)w->ih * w->iw) {
-		uint32_t c = i % w->oc;
-		float start = bias ? bias[c] : 0;
+static void run_by_taps(struct group *g, const struct vtacpu_window *w)
+{
+	g->product.a = g->weights;
+	g->product.k = g->product.a_row;
+	for (size_t first = 0; first < g->plane; first += STRIP) {
+		uint32_t n = g->plane - first < STRIP ? (uint32_t)(g->plane - first) : STRIP;
 
-		for (uint32_t oy = 0; oy < w->oh; oy++, y += w->ow) {
-			for (uint32_t ox = 0; ox < w->ow; ox++)
-				y[ox] = start;
-			depthwise_row(w, y, x, weights + c * window_taps(w), oy);
-			for (uint32_t ox = 0; res && ox < w->ow; ox++)
-				y[ox] += *res++;
-			cpu_act(&p->act, y, w->ow);
-		}
+		fill_taps(w, g->inputs, g->x, first, n);
+		g->product.spot_count = cpu_put_spots(g->spots, n, 0, 0);
+		g->product.y = g->y + first;
+		cpu_mac_f32(&g->product);
+		finish_strip(g, first, n);
 	}
 }
 
 void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch)
 {
 	const struct vtacpu_window *w = &p->win;
-	const float *x = io[0], *weights = io[1], *bias = io[2], *res = io[3];
+	struct plan plan = make_plan(w);
+	const float *bias = io[2], *res = io[3];
 	size_t in = (size_t)w->ih * w->iw, out = (size_t)w->oh * w->ow;
-	size_t ic = w->ic / w->groups, oc = w->oc / w->groups;
-	float *y = io[4];
+	size_t ic = w->ic / w->groups, oc = w->oc / w->groups, depth = ic * window_taps(w);
+	float *inputs = scratch;
+	struct cpu_spot *spots = (struct cpu_spot *)(inputs + input_floats(&plan));
+	uint32_t *at = (uint32_t *)(spots + spot_count(&plan));
+	struct group g = {
+		.p = p, .inputs = inputs, .spots = spots, .plane = out,
+		.product = {
+			.a_row = depth, .a_col = 1, .b = inputs, .at = at, .spots = spots,
+			.rows = (uint32_t)oc, .y_row = out,
+		},
+	};
 
-	if (window_is_depthwise(w)) {
-		depthwise(p, x, weights, bias, res, y);
-		return;
-	}
-	for (uint32_t image = 0; image < w->n; image++) {
-		for (uint32_t i = 0; i < w->groups; i++) {
-			size_t at = ((size_t)image * w->oc + i * oc) * out;
-			struct group g = {
-				.p = p, .w = weights + i * oc * depth(w), .plane = out,
-				.bias = bias ? bias + i * oc : NULL, .y = y + at,
-				.res = res ? res + at : NULL,
-			};
+	if (plan.direct)
+		place_taps(&plan, at);
+	else
+		for (size_t l = 0; l < depth; l++)
+			at[l] = (uint32_t)(l * STRIP);
+	for (uint32_t i = 0; i < w->n * w->groups; i++) {
+		uint32_t group = i % w->groups;
 
-			for (size_t first = 0; first < out; first += STRIP) {
-				uint32_t n = out - first < STRIP ? (uint32_t)(out - first) : STRIP;
-
-				fill_strip(w, scratch, x, first, n);
-				run_strip(&g, scratch, first, n);
-			}
-			x += ic * in;
-		}
+		g.x = (const float *)io[0] + i * ic * in;
+		g.weights = (const float *)io[1] + group * oc * depth;
+		g.res = res ? res + i * oc * out : NULL;
+		g.y = (float *)io[4] + i * oc * out;
+		g.product.start = bias ? bias + group * oc : NULL;
+		if (plan.direct)
+			run_direct(&g, &plan);
+		else
+			run_by_taps(&g, w);
 	}
 }

@@ -29,6 +29,69 @@ static inline size_t up8(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
+/*
+ * CPU_WIDE(NAME, (parameters), arguments) - define void NAME(parameters) by the always_inline
+ * function NAME_body(bool wide, parameters)
+ *
+ * With VTACPU_AVX2 it is there twice: once more for wider vectors, which the processor may have or
+ * not. @wide says that there are 16 registers of 8 floats. The bits are the same, as nothing is
+ * contracted.
+ */
+#define CPU_INLINE	static inline __attribute__((always_inline))
+#define CPU_BODY	CPU_INLINE void
+#ifdef VTACPU_AVX2
+#define CPU_WIDE(name, params, ...)						\
+static __attribute__((target("avx2"))) void name##_avx2 params			\
+{										\
+	name##_body(true, __VA_ARGS__);						\
+}										\
+static void name##_any params							\
+{										\
+	name##_body(false, __VA_ARGS__);					\
+}										\
+void name params								\
+{										\
+	if (__builtin_cpu_supports("avx2"))					\
+		name##_avx2(__VA_ARGS__);					\
+	else									\
+		name##_any(__VA_ARGS__);					\
+}
+#else
+#define CPU_WIDE(name, params, ...)						\
+void name params								\
+{										\
+	name##_body(false, __VA_ARGS__);					\
+}
+#endif
+
+/* Eight floats, at any address of a float. */
+#define CPU_LANES	8u
+typedef float cpu_v8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+/* A macro, as a function that returns a vector has an ABI for each processor. */
+#define cpu_splat(v)							\
+({									\
+	float cpu_splat_v = (v);					\
+									\
+	(cpu_v8) { cpu_splat_v, cpu_splat_v, cpu_splat_v, cpu_splat_v,	\
+		   cpu_splat_v, cpu_splat_v, cpu_splat_v, cpu_splat_v };	\
+})
+
+/* The first @n of up to eight floats, without a loop. */
+CPU_BODY cpu_copy_lanes(float *to, const float *from, uint32_t n)
+{
+	if (n == CPU_LANES) {
+		*(cpu_v8 *)to = *(const cpu_v8 *)from;
+		return;
+	}
+	if (n & 4)
+		memcpy(to, from, 4 * sizeof(*to));
+	if (n & 2)
+		memcpy(to + (n & 4), from + (n & 4), 2 * sizeof(*to));
+	if (n & 1)
+		to[n - 1] = from[n - 1];
+}
+
 /* ---- checking: need.c ---- */
 
 static inline int cpu_bad(struct vtacpu_need *need, const char *why)
@@ -224,14 +287,29 @@ static inline int16_t cpu_value(const void *x, size_t at, bool is_unsigned, int3
 	return (int16_t)(v - zero);
 }
 
+/* Up to eight neighbouring columns of a product: their place in b and in y. */
+struct cpu_spot {
+	uint32_t in, out, lanes;
+};
+
 /*
- * out[r * 8 + c] = start[r] + sum over l of a[r * a_row + l * a_col] * panel[l * 8 + c],
- * r < 6, of which @rows are in a; the others are some number. start may be NULL.
+ * y[r * y_row + out + c] = start[r] + sum over l < k of a[r * a_row + l * a_col] * b[at[l] + in + c],
+ * in the order of l, for r < rows, each of the spots, and c < lanes. All eight columns of a spot
+ * are read in b. start may be NULL. With resume, y has the sum so far, and start is not used.
  */
-#define MAC_ROWS	6
-#define MAC_COLS	8
-void cpu_mac_f32(float out[MAC_ROWS * MAC_COLS], const float *start, const float *a,
-		 size_t a_row, size_t a_col, uint32_t rows, const float *panel, size_t k);
+struct cpu_product {
+	const float *a, *b, *start;
+	size_t a_row, a_col, k, y_row;
+	const uint32_t *at;
+	const struct cpu_spot *spots;
+	uint32_t rows, spot_count;
+	bool resume;
+	float *y;
+};
+void cpu_mac_f32(const struct cpu_product *p);
+
+/* Spots for @n neighbouring columns; returns how many they are. */
+uint32_t cpu_put_spots(struct cpu_spot *spots, uint32_t n, uint32_t in, uint32_t out);
 
 /*
  * out[r * 4 + c] = sum over l of a[r * k + l] * b[c * k + l], r < 2, c < 4; k a

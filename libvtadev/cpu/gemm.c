@@ -3,6 +3,10 @@
 #include "cpu_impl.h"
 
 #define STRIP	32u		/* rows of bytes at a time */
+/* Columns of b, and rows of these, that are brought into order at a time. */
+#define COLS	64u
+#define DEPTH	512u
+#define PITCH	(COLS + 16u)	/* not a power of 2: lines begin at many places of a cache */
 
 /* Values up to the last that an operand with these strides has. */
 static uint64_t reach(const uint32_t *batch, const uint32_t *stride, uint32_t rows, uint32_t row,
@@ -42,6 +46,13 @@ static int matrices_need(const struct vtacpu_matrices *m, struct vtacpu_need *ne
 	return 0;
 }
 
+/* Scratch memory of a product of floats. */
+struct room {
+	float b[DEPTH * PITCH];
+	uint32_t at[DEPTH];
+	struct cpu_spot spots[COLS / CPU_LANES];
+};
+
 int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need)
 {
 	struct counts n;
@@ -51,7 +62,7 @@ int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need)
 	    cpu_operand_if(need, p->has_c, n.c, 4) || cpu_operand(need, n.y, 4) ||
 	    cpu_act_ok(need, &p->act))
 		return -1;
-	return cpu_scratch(need, cpu_mul(p->mat.k, MAC_COLS * sizeof(float)));
+	return cpu_scratch(need, sizeof(struct room));
 }
 
 static uint64_t padded(uint64_t k)
@@ -88,49 +99,100 @@ static size_t batches(const struct vtacpu_matrices *m)
 	return (size_t)m->batch[0] * m->batch[1] * m->batch[2];
 }
 
-/* Columns [@j, @j + @n) of b as a panel of 8. */
-static void fill_panel(const struct vtacpu_matrices *m, float *panel, const float *b, uint32_t j,
-		       uint32_t n)
-{
-	b += (size_t)j * m->b_col;
-	for (uint32_t l = 0; l < m->k; l++, b += m->b_row, panel += MAC_COLS)
-		for (uint32_t c = 0; c < MAC_COLS; c++)
-			panel[c] = c < n ? b[(size_t)c * m->b_col] : 0;
-}
-
 /* Columns of row @i: scale, add c, activate. */
-static void finish_row(const struct vtacpu_gemm_f32 *p, const float *sums, const float *c, float *y,
-		       uint32_t n)
+static void finish_row(const struct vtacpu_gemm_f32 *p, const float *c, float *y, uint32_t n)
 {
-	for (uint32_t j = 0; j < n; j++)
-		y[j] = p->alpha * sums[j];
-	for (uint32_t j = 0; c && j < n; j++)
-		y[j] += p->beta * c[(size_t)j * p->mat.c_col];
+	for (uint32_t j = 0; p->alpha != 1 && j < n; j++)
+		y[j] *= p->alpha;
+	if (c && p->mat.c_col == 1)
+		for (uint32_t j = 0; j < n; j++)
+			y[j] += p->beta * c[j];
+	else if (c)
+		for (uint32_t j = 0; j < n; j++)
+			y[j] += p->beta * c[(size_t)j * p->mat.c_col];
 	cpu_act(&p->act, y, n);
 }
 
+/* @n columns of @k rows of b, with zeros behind them up to whole vectors. */
+static void fill_columns(const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
+			 uint32_t n)
+{
+	uint32_t all = (n + CPU_LANES - 1) / CPU_LANES * CPU_LANES;
+
+	if (m->b_col == 1) {
+		for (uint32_t l = 0; l < k; l++, b += m->b_row, to += PITCH) {
+			uint32_t c = 0;
+
+			for (; c < n; c++)
+				to[c] = b[c];
+			for (; c < all; c++)
+				to[c] = 0;
+		}
+		return;
+	}
+	for (uint32_t c = 0; c < all; c++)
+		for (uint32_t l = 0; l < k; l++)
+			to[l * PITCH + c] = c < n ? b[(size_t)c * m->b_col + (size_t)l * m->b_row] :
+					    0;
+}
+
 static void product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
-		    const float *c, float *y, float *panel)
+		    const float *c, float *y, struct room *room)
 {
 	const struct vtacpu_matrices *m = &p->mat;
+	struct cpu_product part = {
+		.a_row = m->a_row, .a_col = m->a_col, .rows = m->m, .b = room->b, .at = room->at,
+		.spots = room->spots, .y_row = m->n,
+	};
 
-	for (uint32_t j = 0; j < m->n; j += MAC_COLS) {
-		uint32_t cols = min_u32(MAC_COLS, m->n - j);
+	for (uint32_t l = 0; l < min_u32(DEPTH, m->k); l++)
+		room->at[l] = l * PITCH;
+	for (uint32_t j = 0; j < m->n; j += COLS) {
+		uint32_t cols = min_u32(COLS, m->n - j);
 
-		fill_panel(m, panel, b, j, cols);
-		for (uint32_t i = 0; i < m->m; i += MAC_ROWS) {
-			uint32_t rows = min_u32(MAC_ROWS, m->m - i);
-			float sums[MAC_ROWS * MAC_COLS];
-
-			cpu_mac_f32(sums, NULL, a + (size_t)i * m->a_row, m->a_row, m->a_col, rows,
-				    panel, m->k);
-			for (size_t r = 0; r < rows; r++)
-				finish_row(p, sums + r * MAC_COLS,
-					   c ? c + (i + r) * m->c_row + (size_t)j * m->c_col :
-					       NULL,
-					   y + (i + r) * m->n + j, cols);
+		part.spot_count = cpu_put_spots(room->spots, cols, 0, 0);
+		part.y = y + j;
+		for (uint32_t l = 0; l < m->k; l += DEPTH) {
+			part.a = a + (size_t)l * m->a_col;
+			part.k = min_u32(DEPTH, m->k - l);
+			part.resume = l > 0;
+			fill_columns(m, room->b,
+				     b + (size_t)j * m->b_col + (size_t)l * m->b_row,
+				     (uint32_t)part.k, cols);
+			cpu_mac_f32(&part);
 		}
+		for (size_t i = 0; i < m->m; i++)
+			finish_row(p, c ? c + i * m->c_row + (size_t)j * m->c_col : NULL,
+				   y + i * m->n + j, cols);
 	}
+}
+
+/*
+ * A single row: the columns of b are the rows of a product with the row as its only column, so b
+ * is read once, where it is.
+ */
+static void row_product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
+			const float *c, float *y, struct room *room)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	struct cpu_product part = {
+		.a_row = m->b_col, .a_col = m->b_row, .rows = m->n, .b = room->b, .at = room->at,
+		.spots = room->spots, .spot_count = 1, .y = y, .y_row = 1,
+	};
+
+	cpu_put_spots(room->spots, 1, 0, 0);
+	for (uint32_t l = 0; l < m->k; l += DEPTH) {
+		part.a = b + (size_t)l * m->b_row;
+		part.k = min_u32(DEPTH, m->k - l);
+		part.resume = l > 0;
+		for (uint32_t i = 0; i < part.k; i++) {
+			room->at[i] = i * CPU_LANES;
+			*(cpu_v8 *)(room->b + i * CPU_LANES) =
+				cpu_splat(a[(size_t)(l + i) * m->a_col]);
+		}
+		cpu_mac_f32(&part);
+	}
+	finish_row(p, c, y, m->n);
 }
 
 void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch)
@@ -140,10 +202,11 @@ void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scr
 	float *y = io[3];
 
 	for (size_t i = 0; i < batches(m); i++)
-		product(p, a + batch_at(m->batch, m->a_batch, i),
-			b + batch_at(m->batch, m->b_batch, i),
-			c ? c + batch_at(m->batch, m->c_batch, i) : NULL,
-			y + i * m->m * m->n, scratch);
+		(m->m == 1 ? row_product : product)
+			(p, a + batch_at(m->batch, m->a_batch, i),
+			 b + batch_at(m->batch, m->b_batch, i),
+			 c ? c + batch_at(m->batch, m->c_batch, i) : NULL,
+			 y + i * m->m * m->n, scratch);
 }
 
 /* @rows rows of @k values, with zeros behind them and rows of zeros up to @all. */

@@ -3,59 +3,164 @@
  * The inner loops of convolutions and matrix products. A block of the output stays in
  * registers while the sums are made; each sum is made in the order of l, so the block's
  * shape does not change a result.
- *
- * With VTACPU_AVX2 they are there once more for wider vectors, which the processor may have or not:
- * the bits are the same, as nothing is contracted.
  */
 #include "cpu_impl.h"
 
-typedef float v8 __attribute__((vector_size(32), aligned(16)));
+#define ROWS_MAX	6u
+#define SPOTS_MAX	6u
 
-/* Rows that do not exist repeat the last: no branch in the loop. */
-static inline __attribute__((always_inline))
-void mac(v8 acc[MAC_ROWS], const float *a, size_t a_row, size_t a_col, uint32_t rows,
-	 const float *panel, size_t k)
+uint32_t cpu_put_spots(struct cpu_spot *spots, uint32_t n, uint32_t in, uint32_t out)
 {
-	const float *r[MAC_ROWS];
+	uint32_t count = 0;
 
-	for (unsigned int i = 0; i < MAC_ROWS; i++)
-		r[i] = a + (i < rows ? i : rows - 1) * a_row;
-	for (size_t l = 0; l < k; l++) {
-		v8 b = *(const v8 *)(panel + l * MAC_COLS);
+	for (uint32_t c = 0; c < n; c += CPU_LANES)
+		spots[count++] = (struct cpu_spot) { in + c, out + c,
+						      min_u32(CPU_LANES, n - c) };
+	return count;
+}
+
+/* Eight floats for each of a block's rows and spots. */
+typedef float sums[ROWS_MAX][SPOTS_MAX][CPU_LANES] __attribute__((aligned(32)));
+
+/* Add products to the sums of @rows rows at @spots spots, constants: all stay in registers. */
+CPU_BODY add_products(unsigned int rows, unsigned int spots, const struct cpu_product *p,
+		      size_t a_col, const float *const *a, const float *const *b, sums *sum)
+{
+	const uint32_t *at = p->at, *end = at + p->k;
+	cpu_v8 acc[ROWS_MAX][SPOTS_MAX];
+	size_t l = 0;
 
 #pragma GCC unroll 6
-		for (unsigned int i = 0; i < MAC_ROWS; i++)
-			acc[i] += r[i][l * a_col] * b;
+	for (unsigned int i = 0; i < rows; i++)
+#pragma GCC unroll 6
+		for (unsigned int j = 0; j < spots; j++)
+			acc[i][j] = *(const cpu_v8 *)(*sum)[i][j];
+	for (; at < end; at++, l += a_col) {
+		cpu_v8 v[SPOTS_MAX];
+
+#pragma GCC unroll 6
+		for (unsigned int j = 0; j < spots; j++)
+			v[j] = *(const cpu_v8 *)(b[j] + *at);
+#pragma GCC unroll 6
+		for (unsigned int i = 0; i < rows; i++) {
+			cpu_v8 w = cpu_splat(a[i][l]);
+
+#pragma GCC unroll 6
+			for (unsigned int j = 0; j < spots; j++)
+				acc[i][j] += w * v[j];
+		}
+	}
+#pragma GCC unroll 6
+	for (unsigned int i = 0; i < rows; i++)
+#pragma GCC unroll 6
+		for (unsigned int j = 0; j < spots; j++)
+			*(cpu_v8 *)(*sum)[i][j] = acc[i][j];
+}
+
+/* A function of its own for each shape of a block: a loop has all registers to itself. */
+typedef void add_fn(const struct cpu_product *p, const float *const *a, const float *const *b,
+		    sums *sum);
+
+#define SHAPE(name, rows, spots, attributes)						\
+static __attribute__((noinline)) attributes						\
+void name(const struct cpu_product *p, const float *const *a, const float *const *b,	\
+	  sums *sum)									\
+{											\
+	if (p->a_col == 1)								\
+		add_products(rows, spots, p, 1, a, b, sum);				\
+	else										\
+		add_products(rows, spots, p, p->a_col, a, b, sum);			\
+}
+
+/* As many as 16 registers of 4 floats hold. */
+SHAPE(add_6x1, 6, 1, )
+SHAPE(add_4x1, 4, 1, )
+SHAPE(add_2x1, 2, 1, )
+SHAPE(add_2x2, 2, 2, )
+SHAPE(add_1x1, 1, 1, )
+SHAPE(add_1x3, 1, 3, )
+#ifdef VTACPU_AVX2
+#define AVX2	__attribute__((target("avx2")))
+SHAPE(wide_6x1, 6, 1, AVX2)
+SHAPE(wide_6x2, 6, 2, AVX2)
+SHAPE(wide_4x1, 4, 1, AVX2)
+SHAPE(wide_4x3, 4, 3, AVX2)
+SHAPE(wide_2x1, 2, 1, AVX2)
+SHAPE(wide_2x5, 2, 5, AVX2)
+SHAPE(wide_1x1, 1, 1, AVX2)
+SHAPE(wide_1x6, 1, 6, AVX2)
+#endif
+
+/* Blocks of @rows rows: of @spots spots by @add, and of one by @add_one. */
+struct shape {
+	uint32_t rows, spots;
+	add_fn *add, *add_one;
+};
+
+/* By the number of rows that are left. */
+static const struct shape shapes[] = {
+	{ 1, 3, add_1x3, add_1x1 }, { 2, 2, add_2x2, add_2x1 }, { 4, 1, add_4x1, add_4x1 },
+	{ 4, 1, add_4x1, add_4x1 }, { 6, 1, add_6x1, add_6x1 }, { 6, 1, add_6x1, add_6x1 },
+#ifdef VTACPU_AVX2
+	{ 1, 6, wide_1x6, wide_1x1 }, { 2, 5, wide_2x5, wide_2x1 }, { 4, 3, wide_4x3, wide_4x1 },
+	{ 4, 3, wide_4x3, wide_4x1 }, { 6, 2, wide_6x2, wide_6x1 }, { 6, 2, wide_6x2, wide_6x1 },
+#endif
+};
+
+/* A block of the output: rows from @row on, spots from @spot on; beyond the end, the last again. */
+CPU_BODY mac_block(const struct cpu_product *p, add_fn *add, uint32_t rows, uint32_t spots,
+		   uint32_t row, uint32_t spot)
+{
+	uint32_t real = min_u32(rows, p->rows - row), there = min_u32(spots, p->spot_count - spot);
+	const struct cpu_spot *s = p->spots + spot;
+	const float *a[ROWS_MAX], *b[SPOTS_MAX];
+	sums sum;
+
+	for (uint32_t j = 0; j < spots; j++)
+		b[j] = p->b + s[j < there ? j : there - 1].in;
+	for (uint32_t i = 0; i < rows; i++) {
+		uint32_t r = row + (i < real ? i : real - 1);
+		const float *y = p->y + r * p->y_row;
+		cpu_v8 v = cpu_splat(p->start ? p->start[r] : 0);
+
+		a[i] = p->a + r * p->a_row;
+		for (uint32_t j = 0; j < spots; j++) {
+			*(cpu_v8 *)sum[i][j] = v;
+			if (p->resume && j < there)
+				cpu_copy_lanes(sum[i][j], y + s[j].out, s[j].lanes);
+		}
+	}
+	add(p, a, b, &sum);
+	for (uint32_t i = 0; i < real; i++)
+		for (uint32_t j = 0; j < there; j++)
+			cpu_copy_lanes(p->y + (row + i) * p->y_row + s[j].out, sum[i][j],
+				       s[j].lanes);
+}
+
+CPU_BODY cpu_mac_f32_body(bool wide, const struct cpu_product *p)
+{
+	uint32_t spot, rows;
+
+	for (uint32_t row = 0; row < p->rows; row += rows) {
+		const struct shape *shape = &shapes[min_u32(p->rows - row, ROWS_MAX) - 1 +
+						    (wide ? ROWS_MAX : 0)];
+
+		rows = shape->rows;
+		for (spot = 0; spot + 1 < p->spot_count; spot += shape->spots)
+			mac_block(p, shape->add, rows, shape->spots, row, spot);
+		if (spot < p->spot_count)
+			mac_block(p, shape->add_one, rows, 1, row, spot);
 	}
 }
 
-static inline __attribute__((always_inline))
-void mac_block(float *out, const float *start, const float *a, size_t a_row, size_t a_col,
-	       uint32_t rows, const float *panel, size_t k)
-{
-	v8 acc[MAC_ROWS];
+CPU_WIDE(cpu_mac_f32, (const struct cpu_product *p), p)
 
-#pragma GCC unroll 6
-	for (unsigned int i = 0; i < MAC_ROWS; i++) {
-		float v = start && i < rows ? start[i] : 0;
-
-		acc[i] = (v8) { v, v, v, v, v, v, v, v };
-	}
-	if (a_col == 1)
-		mac(acc, a, a_row, 1, rows, panel, k);
-	else
-		mac(acc, a, a_row, a_col, rows, panel, k);
-#pragma GCC unroll 6
-	for (unsigned int i = 0; i < MAC_ROWS; i++)
-		memcpy(out + i * MAC_COLS, &acc[i], sizeof(v8));
-}
-
-static inline __attribute__((always_inline))
-void dot_block(int32_t *out, const int16_t *a, const int16_t *b, size_t k)
+CPU_BODY cpu_dot_i16_body(bool wide, int32_t *out, const int16_t *a, const int16_t *b, size_t k)
 {
 	const int16_t *a1 = a + k, *b1 = b + k, *b2 = b1 + k, *b3 = b2 + k;
 	uint32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
 
+	(void)wide;
 	for (size_t l = 0; l < k; l++) {
 		int32_t u = a[l], v = a1[l];
 
@@ -78,41 +183,5 @@ void dot_block(int32_t *out, const int16_t *a, const int16_t *b, size_t k)
 	out[7] = (int32_t)t3;
 }
 
-#ifdef VTACPU_AVX2
-static __attribute__((target("avx2")))
-void mac_avx2(float *out, const float *start, const float *a, size_t a_row, size_t a_col,
-	      uint32_t rows, const float *panel, size_t k)
-{
-	mac_block(out, start, a, a_row, a_col, rows, panel, k);
-}
-
-static __attribute__((target("avx2")))
-void dot_avx2(int32_t *out, const int16_t *a, const int16_t *b, size_t k)
-{
-	dot_block(out, a, b, k);
-}
-#endif
-
-void cpu_mac_f32(float out[MAC_ROWS * MAC_COLS], const float *start, const float *a,
-		 size_t a_row, size_t a_col, uint32_t rows, const float *panel, size_t k)
-{
-#ifdef VTACPU_AVX2
-	if (__builtin_cpu_supports("avx2")) {
-		mac_avx2(out, start, a, a_row, a_col, rows, panel, k);
-		return;
-	}
-#endif
-	mac_block(out, start, a, a_row, a_col, rows, panel, k);
-}
-
-void cpu_dot_i16(int32_t out[DOT_ROWS * DOT_COLS], const int16_t *a, const int16_t *b,
-		 size_t k)
-{
-#ifdef VTACPU_AVX2
-	if (__builtin_cpu_supports("avx2")) {
-		dot_avx2(out, a, b, k);
-		return;
-	}
-#endif
-	dot_block(out, a, b, k);
-}
+CPU_WIDE(cpu_dot_i16, (int32_t out[DOT_ROWS * DOT_COLS], const int16_t *a, const int16_t *b,
+		       size_t k), out, a, b, k)

@@ -4,7 +4,8 @@
 
 OPS_TEST_DIR := build/tests/ops
 OPS_TEST_CPPFLAGS := -Iuapi -Icontract $(PROG_CPPFLAGS) -Icard -Itests/ops
-OPS_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g
+# Floats as in the kernels: not contracted.
+OPS_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -ffp-contract=off
 OPS_TEST_FLAGS := $(LIB_CPPFLAGS) $(OPS_TEST_CPPFLAGS) $(OPS_TEST_CFLAGS)
 OPS_VM_TESTS := $(addprefix $(OPS_TEST_DIR)/,on_card digits_raw broken mixed_files)
 

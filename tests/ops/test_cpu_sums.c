@@ -112,6 +112,81 @@ TEST(conv_of_floats)
 	}
 }
 
+/* Shapes of networks: several strips of outputs and several parts of the channels. */
+static struct vtacpu_window rnd_large_window(void)
+{
+	static const uint32_t sizes[] = { 1, 1, 3, 3, 5, 7 };
+	uint32_t k = sizes[rnd(6)], flat = rnd(4) == 0;
+	struct vtacpu_window w = {
+		.n = 1, .ih = flat ? 1 : 1 + rnd(60), .iw = flat ? 1 + rnd(5000) : 1 + rnd(60),
+		.kh = flat ? 1 : k, .kw = k, .stride_h = 1 + rnd(2), .stride_w = 1 + rnd(2),
+		.pad_top = flat ? 0 : (int32_t)rnd(k), .pad_left = (int32_t)rnd(k),
+		.dil_h = 1 + rnd(2), .dil_w = 1 + rnd(2), .groups = 1 + rnd(3),
+	};
+	uint32_t most = flat ? 12 : k == 1 ? 600 : 80;
+
+	w.ic = w.groups * (1 + rnd(most));
+	w.oc = w.groups * (1 + rnd(rnd(2) ? 4 : 24));
+	if (rnd(3) == 0) {
+		w.groups = w.ic;
+		w.oc = w.ic;
+	}
+	if (k == 1 && rnd(2)) {
+		w.stride_h = 1;
+		w.stride_w = 1;
+	}
+	w.oh = (w.ih - 1) / w.stride_h + 1;
+	w.ow = (w.iw - 1) / w.stride_w + 1;
+	return w;
+}
+
+/* Output @at by plain loops, in floats. */
+static float plain_conv(const struct vtacpu_window *w, const float *x, const float *weights,
+			float sum, size_t at)
+{
+	int64_t oy = (int64_t)(at / w->ow % w->oh), ox = (int64_t)(at % w->ow);
+	uint32_t o = channel_of(w, at), each = w->ic / w->groups, group = o / (w->oc / w->groups);
+
+	for (uint32_t c = 0; c < each; c++)
+		for (uint32_t ky = 0; ky < w->kh; ky++)
+			for (uint32_t kx = 0; kx < w->kw; kx++) {
+				int64_t y = oy * w->stride_h - w->pad_top + ky * w->dil_h;
+				int64_t i = ox * w->stride_w - w->pad_left + kx * w->dil_w;
+				size_t tap = ((o * each + c) * w->kh + ky) * w->kw + kx;
+
+				if (y >= 0 && y < w->ih && i >= 0 && i < w->iw)
+					sum += x[((group * each + c) * w->ih + (size_t)y) * w->iw +
+						 (size_t)i] * weights[tap];
+			}
+	return sum;
+}
+
+/* The order of sums does not depend on strips, parts of the channels or the processor. */
+TEST(conv_of_floats_is_to_the_bit_that_of_plain_loops)
+{
+	for (uint32_t i = 0; i < 60; i++) {
+		struct vtacpu_conv_f32 p = { .win = rnd_large_window(), .has_bias = rnd(2) };
+		struct call c;
+		size_t count;
+
+		prepare(&c, VTACPU_CONV_F32, &p, 1);
+		run(&c, VTACPU_CONV_F32, &p);
+		count = c.need.bytes[4] / 4;
+		/* All of small ones; the last, and one of some hundred in between. */
+		for (size_t at = 0; at < count; at = at + 1 < count && c.need.work > 1000000 ?
+		     (at + 1 + rnd(200) < count ? at + 1 + rnd(200) : count - 1) : at + 1) {
+			float bias = p.has_bias ? ((float *)c.io[2])[channel_of(&p.win, at)] : 0;
+			float want = plain_conv(&p.win, c.io[0], c.io[1], bias, at);
+
+			if (((float *)c.io[4])[at] != want)
+				fail_msg("%ux%u / %u of %u channels: output %zu is %.9g, not %.9g",
+					 p.win.kh, p.win.kw, p.win.stride_w, p.win.ic, at,
+					 ((float *)c.io[4])[at], want);
+		}
+		drop(&c);
+	}
+}
+
 TEST(conv_of_bytes)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
@@ -214,6 +289,39 @@ TEST(gemm_of_floats)
 			if (p.has_c)
 				v += 2 * ((float *)c.io[2])[c_at(&p.mat, at)];
 			same_float(((float *)c.io[3])[at], act(&p.act, v), 4);
+		}
+		drop(&c);
+	}
+}
+
+TEST(gemm_of_floats_is_to_the_bit_that_of_plain_loops)
+{
+	for (uint32_t round = 0; round < 40; round++) {
+		struct vtacpu_gemm_f32 p = { .mat = rnd_matrices(), .alpha = 1 };
+		struct vtacpu_matrices *m = &p.mat;
+		uint32_t a_plain = rnd(2), b_plain = rnd(2);
+		struct call c;
+
+		m->m = rnd(3) ? 1 + rnd(40) : 1;
+		m->n = 1 + rnd(150);
+		m->k = 1 + rnd(1300);
+		m->a_row = a_plain ? m->k : 1;
+		m->a_col = a_plain ? 1 : m->m;
+		m->b_row = b_plain ? m->n : 1;
+		m->b_col = b_plain ? 1 : m->k;
+		m->batch[0] = 1;
+		m->batch[1] = 1;
+		prepare(&c, VTACPU_GEMM_F32, &p, 1);
+		run(&c, VTACPU_GEMM_F32, &p);
+		for (size_t at = 0; at < c.need.bytes[3] / 4; at += 1 + rnd(20)) {
+			const float *a = (float *)c.io[0] + batch_at(m, m->a_batch, batch_of(m, at));
+			const float *b = (float *)c.io[1] + batch_at(m, m->b_batch, batch_of(m, at));
+			float sum = 0;
+
+			for (size_t l = 0; l < m->k; l++)
+				sum += a[at / m->n % m->m * m->a_row + l * m->a_col] *
+				       b[l * m->b_row + at % m->n * m->b_col];
+			assert_true(((float *)c.io[3])[at] == sum);
 		}
 		drop(&c);
 	}

@@ -130,6 +130,7 @@ TEST(others_are_not_shared)
 	call.p.conv_f32.win.oh = 2;
 	assert_int_equal(same_bits(&call), 1);
 	call.p.conv_f32.win = window;
+	call.p.conv_f32.win.transposed = 1;
 	call.p.conv_f32.win.ic = 16384;
 	call.p.conv_f32.win.oc = 96;
 	call.p.conv_f32.win.oh = 1;
