@@ -90,7 +90,7 @@ static uint32_t row_length(const struct vtacpu_broadcast *c)
 	return c->rank ? c->dims[c->rank - 1] : 1;
 }
 
-static inline __attribute__((always_inline))
+CPU_INLINE
 void float_row(uint32_t op, float *y, const float *a, size_t as, const float *b, size_t bs,
 	       uint32_t n)
 {

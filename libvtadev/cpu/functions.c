@@ -219,45 +219,10 @@ static double area_tangent(double x)
 	return is_negative(x) ? -y : y;
 }
 
-/*
- * Below 1 the Maclaurin series; up to 4 one less exp(-x^2) erfcx(x), where erfcx is a polynomial
- * that interpolates it at Chebyshev's 14 points; beyond, it is 1 to a float.
- */
-static double error_function(double x)
-{
-	static const double scaled[] = {
-		0.2108063643, -0.1115210047, 0.05611047306, -0.02700572504, 0.01248969812,
-		-0.005567334294, 0.002401725503, -0.001017114597, 0.0004144620183,
-		-0.0001439517849, 0.00005498832535, -0.00003692756182, 0.00001380536441,
-	};
-	double a = magnitude(x), z = x * x, y = 0;
-
-	if (a != a)
-		return x;
-	if (a < 1) {
-		/* x^(2k+1) (-1)^k / (k! (2k+1)), from the last term to the first */
-		for (int k = 12; k >= 0; k--)
-			y = 1.0 / (2 * k + 1) - z * y / (k + 1);
-		return x * y * 1.12837916709551257390;
-	}
-	if (a < 4)
-		y = 1 - exponential(-z) * polynomial(scaled, 13, (a - 2.5) / 1.5);
-	else
-		y = 1;
-	return is_negative(x) ? -y : y;
-}
-
 /* ln(1 + e^x) */
 static double softplus(double x)
 {
 	return x > 40 ? x : logarithm_of_one_more(exponential(x));
-}
-
-static double tangent_hyperbolic(double x)
-{
-	double less = exponential_less_one(-2 * magnitude(x)), y = -less / (less + 2);
-
-	return is_negative(x) ? -y : y;
 }
 
 /* ---- narrower floats ---- */
@@ -302,10 +267,6 @@ float cpu_function(uint32_t kind, float a, float b, float x)
 	switch (kind) {
 	case VTACPU_ACT_LOG:
 		return (float)logarithm(v);
-	case VTACPU_ACT_RECIPROCAL:
-		return 1 / x;
-	case VTACPU_ACT_ROUND:
-		return cpu_round(x);
 	case VTACPU_ACT_SIGN:
 		return x > 0 ? 1 : x < 0 ? -1 : x;
 	case VTACPU_ACT_SIN:
@@ -331,8 +292,6 @@ float cpu_function(uint32_t kind, float a, float b, float x)
 			       logarithm(v + root((v - 1) * (v + 1))));
 	case VTACPU_ACT_ATANH:
 		return (float)area_tangent(v);
-	case VTACPU_ACT_ERF:
-		return (float)error_function(v);
 	case VTACPU_ACT_SOFTPLUS:
 		return (float)softplus(v);
 	case VTACPU_ACT_SOFTSIGN:
@@ -347,13 +306,6 @@ float cpu_function(uint32_t kind, float a, float b, float x)
 		return x > a ? x : 0;
 	case VTACPU_ACT_SHRINK:
 		return x < -a ? x + b : x > a ? x - b : 0;
-	case VTACPU_ACT_MISH:
-		return (float)(v * tangent_hyperbolic(softplus(v)));
-	case VTACPU_ACT_GELU:
-		return (float)(0.5 * v * (1 + error_function(v * SQRT_HALF)));
-	case VTACPU_ACT_GELU_TANH:
-		return (float)(0.5 * v * (1 + tangent_hyperbolic(0.79788456080286535588 *
-								(v + 0.044715 * v * v * v))));
 	case VTACPU_ACT_F16:
 		return nearest_half(x);
 	case VTACPU_ACT_BF16:

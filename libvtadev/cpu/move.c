@@ -73,7 +73,7 @@ static struct vtacpu_move collapse(const struct vtacpu_move *p)
 }
 
 /* Of values of one size, so that the compiler knows it. */
-static inline __attribute__((always_inline))
+CPU_INLINE
 void copy_values(size_t bytes, uint32_t n, const uint8_t *x, ptrdiff_t xs, uint8_t *y,
 		 ptrdiff_t ys)
 {

@@ -13,9 +13,10 @@ OPS_A := build/lib/libvtaops.a
 OPS_HEADERS := libvtadev/ops/vtaops.h libvtadev/program/vtaimage.h libvtadev/cpu/vtacpu.h
 OPS_CFLAGS := -Icontract $(PROG_CPPFLAGS) -std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -g -fPIC -ffreestanding \
 	-ffunction-sections -ffp-contract=off
-# Loops that the compiler vectorises. Floats are never contracted: the same bits everywhere.
-# The compiler is asked when it runs, as the same make may have installed it.
-$(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -O3
+# Loops that the compiler vectorises: it need not keep exceptions and errno, which nobody reads.
+# Floats are never contracted: the same bits everywhere. The compiler is asked when it runs, as the
+# same make may have installed it.
+$(OPS_DIR)/cpu/%.o: OPS_CFLAGS += -O3 -fno-trapping-math -fno-math-errno
 $(OPS_DIR)/cpu/%.o: OPS_AVX2 = $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-DVTACPU_AVX2)
 
 $(call objects,$(OPS_DIR),libvtadev,$$(CPPFLAGS) $$(OPS_CFLAGS) $$(OPS_AVX2) $$(CFLAGS))

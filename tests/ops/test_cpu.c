@@ -44,6 +44,62 @@ TEST(activations)
 	}
 }
 
+static double step_of(float y)
+{
+	return (double)nextafterf(fabsf(y), INFINITY) - (double)fabsf(y);
+}
+
+/* The errors that vtacpu.h states, over floats of all sizes. */
+TEST(errors_of_functions_are_within_their_bounds)
+{
+	static const struct {
+		uint32_t kind;
+		double steps, absolute;	/* one of them is enough */
+	} bounds[] = {
+		{ VTACPU_ACT_EXP, 1.5, FLT_MIN }, { VTACPU_ACT_SIGMOID, 2.5, FLT_MIN },
+		{ VTACPU_ACT_TANH, 3, 0 }, { VTACPU_ACT_ERF, 1.5, 0 }, { VTACPU_ACT_SQRT, 0.5, 0 },
+		{ VTACPU_ACT_GELU, 2, 0.0000002 }, { VTACPU_ACT_GELU_TANH, 2, 0.0000002 },
+		{ VTACPU_ACT_MISH, 2, 0.0000002 },
+	};
+
+	for (size_t k = 0; k < sizeof(bounds) / sizeof(*bounds); k++) {
+		struct vtacpu_unary_f32 p = { .count = 40000, .act = { bounds[k].kind, 0, 0 } };
+		float *x, *y;
+		struct call c;
+
+		prepare(&c, VTACPU_UNARY_F32, &p, 0);
+		x = c.io[0];
+		y = c.io[1];
+		for (uint32_t i = 0; i < p.count; i++)
+			/* Of any exponent, and many where functions bend. */
+			while (isnan(x[i]) || isinf(x[i]) || (i % 2 && fabsf(x[i]) > 10)) {
+				uint32_t bits = rnd(0x80000000u) | rnd(2) << 31;
+
+				memcpy(&x[i], &bits, sizeof(bits));
+				if (i % 2)
+					x[i] = rnd_float() * 5;
+			}
+		run(&c, VTACPU_UNARY_F32, &p);
+		for (uint32_t i = 0; i < p.count; i++) {
+			double want = act(&p.act, x[i]), error = fabs(y[i] - want);
+
+			if (bounds[k].kind == VTACPU_ACT_SQRT && x[i] < 0) {
+				assert_true(isnan(y[i]));
+				continue;
+			}
+			/* Both sides of the greatest float are right. */
+			if (isinf((float)want) || isinf(y[i]))
+				assert_true(fabs(want) > 0.9999 * FLT_MAX &&
+					    fabsf(y[i]) > 0.9999f * FLT_MAX);
+			else if (!(error <= bounds[k].absolute ||
+				   error <= (bounds[k].steps + 0.01) * step_of((float)want)))
+				fail_msg("function %u of %.9g: %.9g is not %.9g", bounds[k].kind,
+					 x[i], y[i], want);
+		}
+		drop(&c);
+	}
+}
+
 TEST(rescale_and_table)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
