@@ -6,7 +6,7 @@
 
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := floor polling busy scale memory pool
-BENCH_HOST := emulator conv devices $(if $(VTAC_HAVE),model)
+BENCH_HOST := emulator conv kernels devices $(if $(VTAC_HAVE),model)
 # A part on the host, PART, shows the values that PART_card measured in the guest before it.
 BENCH_CARD := devices_card
 
@@ -27,6 +27,7 @@ BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 BENCH_LIBS_devices_card := $(BENCH_LIBS_devices)
 BENCH_LDLIBS_devices := -lOpenCL
+BENCH_LDLIBS_kernels := -lm
 BENCH_LIBS_conv := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 
 BENCH_GUEST_BINS := $(addprefix $(BENCH_DIR)/guest/,$(BENCH_GUEST) $(BENCH_CARD))
