@@ -13,6 +13,7 @@ The key is of the recipe in networks.py and of the functions here that export it
 file with a line "NAME KEY GROUP" for each network, or for those named.
 """
 import hashlib
+import importlib
 import inspect
 import os
 import pathlib
@@ -101,8 +102,10 @@ def in_child(function, recipe, part):
 
 
 def main():
-    import torch
-
+    # Before the children, which have them then. With PyTorch's library first, ONNX's crashes.
+    for name in ("onnx", "onnxruntime", "torch", "torchvision", "transformers.modeling_utils"):
+        importlib.import_module(name)
+    torch = sys.modules["torch"]
     # No operators that are for PyTorch alone.
     torch.backends.mha.set_fastpath_enabled(False)
     directory = pathlib.Path(sys.argv[1])
