@@ -98,6 +98,9 @@ const struct onnx_op *onnx_find_op(const char *domain, const char *name);
 /* @x in float. Per-channel scales are along @axis. */
 struct vtac_tensor *onnx_dequantize(struct onnx_node *n, struct vtac_tensor *x,
 				    struct vtac_tensor *scale, struct vtac_tensor *zero, int axis);
+/* Likewise with a scale or zero point that may be computed, and is one number then. */
+struct vtac_tensor *onnx_floats(struct onnx_node *n, struct vtac_tensor *x,
+				struct vtac_tensor *scale, struct vtac_tensor *zero, int axis);
 
 /* ---- onnx_make.c ---- */
 

@@ -151,25 +151,10 @@ static int check_off(struct onnx_node *n, const char *name)
 
 /* ---- quantised operators ---- */
 
-/* The integers @x as floats, by a scale that may be computed */
-static struct vtac_tensor *floats_of(struct onnx_node *n, struct vtac_tensor *x,
-				     struct vtac_tensor *scale, struct vtac_tensor *zero, int axis)
-{
-	if (!x || !scale)
-		return NULL;
-	if (scale->data && (!zero || zero->data))
-		return onnx_dequantize(n, x, scale, zero, axis);
-	x = onnx_cast(n, VTAC_F32, x);
-	if (zero)
-		x = onnx_two(n, VTAC_SUB, x, onnx_cast(n, VTAC_F32, zero));
-	return onnx_two(n, VTAC_MUL, x, scale);
-}
-
 /* Input @i, with its scale and zero point behind it, as floats */
 static struct vtac_tensor *dequantize(struct onnx_node *n, unsigned int i, int axis)
 {
-	return input(n, i) && input(n, i + 1) ?
-		onnx_dequantize(n, n->in[i], n->in[i + 1], input(n, i + 2), axis) : NULL;
+	return onnx_floats(n, input(n, i), input(n, i + 1), input(n, i + 2), axis);
 }
 
 /* Make the integers of @t, by the scale and zero point at inputs @i and @i + 1, the output. */
@@ -256,8 +241,8 @@ static int read_qgemm(struct onnx_node *n)
 /* a, b, their scales, their zero points, [bias] */
 static int read_matmul_integer_to_float(struct onnx_node *n)
 {
-	struct vtac_tensor *a = floats_of(n, n->in[0], input(n, 2), input(n, 4), -2);
-	struct vtac_tensor *b = floats_of(n, input(n, 1), input(n, 3), input(n, 5), -1);
+	struct vtac_tensor *a = onnx_floats(n, n->in[0], input(n, 2), input(n, 4), -2);
+	struct vtac_tensor *b = onnx_floats(n, input(n, 1), input(n, 3), input(n, 5), -1);
 
 	return finish(n, 0, sum(n, onnx_two(n, VTAC_MATMUL, a, b), input(n, 6)));
 }
@@ -268,13 +253,13 @@ static struct vtac_tensor *round_to_bytes(struct onnx_node *n, struct vtac_tenso
 	struct vtac_tensor *out[3];
 
 	return read_inner(n, "DynamicQuantizeLinear", 1, &x, 3, out) ? NULL :
-		floats_of(n, out[0], out[1], out[2], 0);
+		onnx_floats(n, out[0], out[1], out[2], 0);
 }
 
 /* a, b, b's scale, [b's zero point], [bias] */
 static int read_dynamic_matmul(struct onnx_node *n)
 {
-	struct vtac_tensor *b = floats_of(n, input(n, 1), input(n, 2), input(n, 3), -1);
+	struct vtac_tensor *b = onnx_floats(n, input(n, 1), input(n, 2), input(n, 3), -1);
 	struct vtac_tensor *y = onnx_two(n, VTAC_MATMUL, round_to_bytes(n, n->in[0]), b);
 
 	return finish(n, 0, sum(n, y, input(n, 4)));

@@ -72,6 +72,19 @@ struct vtac_tensor *onnx_dequantize(struct onnx_node *n, struct vtac_tensor *x,
 	return node->out[0];
 }
 
+struct vtac_tensor *onnx_floats(struct onnx_node *n, struct vtac_tensor *x,
+				struct vtac_tensor *scale, struct vtac_tensor *zero, int axis)
+{
+	if (!x || !scale)
+		return NULL;
+	if (scale->data && (!zero || zero->data))
+		return onnx_dequantize(n, x, scale, zero, axis);
+	x = onnx_cast(n, VTAC_F32, x);
+	if (zero)
+		x = onnx_two(n, VTAC_SUB, x, onnx_cast(n, VTAC_F32, zero));
+	return onnx_two(n, VTAC_MUL, x, scale);
+}
+
 static struct vtac_tensor *product(struct onnx_node *n, struct vtac_tensor *a,
 				   struct vtac_tensor *b)
 {
@@ -179,8 +192,8 @@ static struct vtac_node *integer(struct onnx_node *n, enum vtac_op op, unsigned 
 	if (!unit)
 		return NULL;
 	return between(n, op, n_in,
-		       onnx_dequantize(n, n->in[0], unit, n->n_in > 2 ? n->in[2] : NULL, -2),
-		       onnx_dequantize(n, n->in[1], unit, n->n_in > 3 ? n->in[3] : NULL, w_axis));
+		       onnx_floats(n, n->in[0], unit, n->n_in > 2 ? n->in[2] : NULL, -2),
+		       onnx_floats(n, n->in[1], unit, n->n_in > 3 ? n->in[3] : NULL, w_axis));
 }
 
 static int read_conv_integer(struct onnx_node *n)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write a test of each operator of com.microsoft, with ONNX Runtime's results.
+"""Write a test of each operator of com.microsoft, with ONNX Runtime's results, and of a layer as its
+quantiser writes it.
 
     microsoft.py DIRECTORY
 
@@ -155,16 +156,20 @@ def make(directory, name, op, inputs, outputs, attributes):
             opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
         made.ir_version = 8
         return made
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     types = {}
     if op.startswith("Q") and name != "qgemm_float" and op != "QuickGelu":
         like = inputs[1] if op == "QLinearConcat" else inputs[-1]
         types["y0"] = helper.np_dtype_to_tensor_dtype(like.dtype)
     if op == "EmbedLayerNormalization":
         types["y1"] = TensorProto.INT32
-    made = model(types)
+    run(directory, name, model(types), first)
+
+
+def run(directory, name, made, first):
+    """Write the model, its first input, and the outputs of ONNX Runtime without its optimiser."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(made.SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
     values = session.run(None, {"x0": first})
@@ -176,12 +181,31 @@ def make(directory, name, op, inputs, outputs, attributes):
         write(data / f"output_{i}.pb", f"y{i}", value)
 
 
+def make_dynamic(directory):
+    """A layer of quantize_dynamic(): the zero point of its input is computed."""
+    nodes = [helper.make_node("DynamicQuantizeLinear", ["x0"], ["q", "scale", "zero"]),
+             helper.make_node("MatMulInteger", ["q", "w", "zero", "w_zero"], ["sums"]),
+             helper.make_node("Cast", ["sums"], ["floats"], to=TensorProto.FLOAT),
+             helper.make_node("Mul", ["scale", "w_scale"], ["scales"]),
+             helper.make_node("Mul", ["floats", "scales"], ["y0"])]
+    constants = {"w": small(4, 3), "w_zero": i8(3), "w_scale": f(.01)}
+    made = helper.make_model(
+        helper.make_graph(nodes, "dynamic",
+                          [helper.make_tensor_value_info("x0", TensorProto.FLOAT, [2, 4])],
+                          [helper.make_tensor_value_info("y0", TensorProto.FLOAT, [2, 3])],
+                          [numpy_helper.from_array(v, n) for n, v in constants.items()]),
+        opset_imports=[helper.make_opsetid("", 17)])
+    made.ir_version = 8
+    run(directory, "dynamic_layer", made, real(2, 4))
+
+
 def main():
     for name, (op, inputs, outputs, attributes) in TESTS.items():
         try:
             make(pathlib.Path(sys.argv[1]), name, op, inputs, outputs, attributes)
         except Exception as error:  # the next ones may do
             print(f"{name}: {error}", file=sys.stderr)
+    make_dynamic(pathlib.Path(sys.argv[1]))
 
 
 main()
