@@ -78,6 +78,8 @@ void core_free(struct core *core)
 {
 	if (!core)
 		return;
+	if (core->model)
+		core->model->end(core->self);
 	core_queues_free(core);
 	free(core->staging);
 	free(core->acc.mem);
@@ -95,6 +97,10 @@ static void pad_clear(struct core_pad *pad)
 
 void core_clear(struct core *core)
 {
+	if (core->model) {
+		core->model->clear(core->self);
+		return;
+	}
 	pad_clear(&core->uop);
 	pad_clear(&core->inp);
 	pad_clear(&core->wgt);
@@ -104,6 +110,8 @@ void core_clear(struct core *core)
 
 void core_keep_tokens(struct core *core)
 {
+	if (core->model)
+		core->model->keep_tokens(core->self);
 	core->keep_tokens = true;
 }
 

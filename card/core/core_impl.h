@@ -2,6 +2,7 @@
 /*
  * core_impl.h - what the files of the VTA core share among themselves
  *
+ *   core_model.c   cores that are models: finding and making them
  *   core_config.c  configuration: reading and checking
  *   core.c         one core's life: scratchpads made, cleared, freed
  *   core_state.c   its state between runs, saved and restored
@@ -17,6 +18,7 @@
 
 #include "core.h"
 #include "core_insn.h"
+#include "core_model.h"
 
 struct vta_isa_shape core_config_shape(const struct core_config *cfg);
 
@@ -39,6 +41,8 @@ struct core_token_queue;
 struct core_module;
 
 struct core {
+	const struct core_model *model;	/* NULL, or only @cfg and @self are used */
+	void *self;
 	struct core_config cfg;
 	struct vta_isa_shape log;	/* depths are also the widths of fields */
 	uint32_t batch;

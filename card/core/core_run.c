@@ -498,6 +498,9 @@ enum core_result core_run(struct core *core, const struct core_mem_ops *ops, voi
 	enum core_module_id id;
 	enum core_result result;
 
+	if (core->model)
+		return core->model->run(core->self, ops, priv, insn_addr, insn_count, cycle_limit,
+					stats, fault);
 	memset(stats, 0, sizeof(*stats));
 	memset(fault, 0, sizeof(*fault));
 	if (insn_addr % VTA_ISA_INSN_BYTES) {

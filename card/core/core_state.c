@@ -204,6 +204,8 @@ enum core_result core_save(struct core *core, const struct core_mem_ops *ops, vo
 	enum core_result result;
 	size_t i;
 
+	if (core->model)
+		return core->model->save(core->self, ops, priv, addr, fault);
 	memset(fault, 0, sizeof(*fault));
 	fault->insn_index = VTA_FAULT_NO_INSN;
 	core_tokens_get(core, header.tokens);
@@ -240,6 +242,8 @@ enum core_result core_restore(struct core *core, const struct core_mem_ops *ops,
 	struct header header;
 	enum core_result result;
 
+	if (core->model)
+		return core->model->restore(core->self, ops, priv, addr, fault);
 	memset(fault, 0, sizeof(*fault));
 	fault->insn_index = VTA_FAULT_NO_INSN;
 	core_clear(core);

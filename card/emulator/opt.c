@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "model/clock.h"
@@ -22,6 +23,7 @@
 #define QUEUES_DEFAULT		64
 #define CLOCK_KHZ_DEFAULT	100000
 #define SERIAL_DEFAULT		1
+#define MODELS			"../rtl"	/* from the program's directory */
 
 static const char help[] =
 	"Usage: vta-emu --socket=PATH [OPTION]...\n"
@@ -36,6 +38,8 @@ static const char help[] =
 	"      --config=FILE      the core's configuration, a vta_config.json as TVM writes it\n"
 	"      --log-tokens=N     log2 of the tokens that each token queue holds, 3 to 16 (16)\n"
 	"      --log-waiting=N    log2 of the instructions that wait to begin, 3 to 16 (16)\n"
+	"      --core=CORE        soft: the core in C; rtl or rtl:DIR: its RTL, simulated by the model of\n"
+	"                         the configuration in DIR, which make rtl builds (soft)\n"
 	"      --mem=SIZE         card memory, a power of two from 1M to 1024G (256M)\n"
 	"      --queues=N         1 to 256 (64)\n"
 	"      --contexts=N       1 to 256 (as many as queues)\n"
@@ -172,6 +176,36 @@ static int set_config(const struct cli_option *option, char *arg)
 	return CLI_OK;
 }
 
+/* The model of the core, if it is not the core in C. */
+static int find_model(struct options *opt)
+{
+	static const char rtl[] = "rtl";
+	const char *dir = opt->core + strlen(rtl);
+	char err[4096], found[4096];
+	ssize_t len;
+
+	if (!strcmp(opt->core, "soft"))
+		return CLI_GO;
+	if (strncmp(opt->core, rtl, strlen(rtl)) || (*dir && (*dir != ':' || !dir[1])))
+		return cli_usage("--core wants soft, rtl or rtl:DIR, not '%s'", opt->core);
+	if (*dir) {
+		dir++;
+	} else {
+		/* The build directory has build/tools/vta-emu and build/rtl. */
+		len = readlink("/proc/self/exe", found, sizeof(found) - sizeof(MODELS));
+		if (len < 0)
+			return cli_usage("--core=rtl: %s; name the directory: --core=rtl:DIR",
+					 strerror(errno));
+		found[len] = '\0';
+		strcpy(strrchr(found, '/') + 1, MODELS);
+		dir = found;
+	}
+	opt->card.model = core_model_load(&opt->card.core, dir, err, sizeof(err));
+	if (!opt->card.model)
+		return cli_usage("--core=rtl: %s", err);
+	return CLI_GO;
+}
+
 int opt_parse(struct options *opt, int argc, char **argv)
 {
 	struct card_config *card = &opt->card;
@@ -185,6 +219,7 @@ int opt_parse(struct options *opt, int argc, char **argv)
 			     VTA_ISA_LOG_QUEUE_MAX) },
 		{ CLI_NUMBER("log-waiting", &card->core.log_waiting, VTA_ISA_LOG_QUEUE_MIN,
 			     VTA_ISA_LOG_QUEUE_MAX) },
+		{ .name = "core", .set = cli_set_text, .to = &opt->core },
 		{ .name = "mem", .set = set_mem, .to = opt },
 		{ CLI_NUMBER("queues", &card->queues, 1, VTA_QUEUES_MAX) },
 		{ CLI_NUMBER("contexts", &card->contexts, 1, VTA_CONTEXTS_MAX) },
@@ -212,6 +247,7 @@ int opt_parse(struct options *opt, int argc, char **argv)
 			.serial = SERIAL_DEFAULT,
 			.clock_khz = CLOCK_KHZ_DEFAULT,
 		},
+		.core = "soft",
 		.msi = PCI_MSI_MAX,
 		.log_level = LOG_WARN,
 	};
@@ -229,5 +265,5 @@ int opt_parse(struct options *opt, int argc, char **argv)
 	if (!opt->msix && !opt->msi)
 		return cli_usage("--msix=0 and --msi=0 leave the card without interrupts; give it "
 				 "one of them");
-	return CLI_GO;
+	return find_model(opt);
 }

@@ -15,6 +15,7 @@ struct options {
 	unsigned int msix;	/* 0: no MSI-X */
 	unsigned int msi;	/* 0: no MSI */
 	enum log_level log_level;
+	const char *core;	/* soft; or rtl, or rtl:DIRECTORY */
 	bool counters;
 	bool stay;
 };

@@ -333,7 +333,8 @@ int card_new(struct card **out, const struct card_config *config,
 	ret = mmu_init(&card->mmu, &card->bus, &card->counters, card->mem, config->mem_size);
 	if (ret)
 		goto out_bus;
-	card->core = core_new(&config->core, config->order, config->seed);
+	card->core = config->model ? core_new_model(&config->core, config->model) :
+				     core_new(&config->core, config->order, config->seed);
 	if (!card->core) {
 		ret = -ENOMEM;
 		goto out_mmu;

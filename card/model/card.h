@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/core.h"
+#include "core/core_model.h"
 #include "inject.h"
 #include "vta_regs.h"
 
@@ -29,7 +29,8 @@
 
 struct card_config {
 	struct core_config core;
-	enum core_order order;
+	const struct core_model *model;	/* of the core; NULL: the core in C, */
+	enum core_order order;		/* which has an order */
 	uint64_t seed;
 	uint64_t mem_size;	/* bytes, a power of two */
 	unsigned int queues;
