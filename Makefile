@@ -110,7 +110,7 @@ CHECKS = \
 include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtadev/tvm \
 	tools/cli card libvtadev/devices/soft libvtadev/devices/opencl libvtadev/python libvtadev/picture \
 	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
-	tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
+	tests/rtl tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
 	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench)
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
@@ -170,10 +170,11 @@ test-deps:
 debug-deps:
 	$(call need,$(BUILD_PACKAGES) $(TEST_PACKAGES),$(VM_KERNEL) debug kcsan)
 
-demo: build-deps  ## classify handwritten digits on an emulated card in a VM
+demo: build-deps  ## classify handwritten digits on an emulated card in a VM; CORE=rtl on its RTL
+	@$(if $(filter rtl,$(CORE)),$(MAKE) --no-print-directory rtl-deps)
 	@echo 'building the module, the library, the tools and the emulated card'
-	+@$(QUIETLY) vm-module userspace
-	@examples/digits/demo.sh $(VM_MODULE)
+	+@$(QUIETLY) vm-module userspace $(if $(filter rtl,$(CORE)),$(call rtl-models,default))
+	@examples/digits/demo.sh $(VM_MODULE) $(CORE:%=--emu-arg --core=%)
 
 # The same with a real network and real pictures: PICTURES="a.png b.jpg" for others.
 demo-model: build-deps  ## ResNet50 names what is on real photographs, on the emulated card

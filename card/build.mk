@@ -10,6 +10,8 @@ EMU_BIN := build/tools/vta-emu
 EMU_ASAN_BIN := build/asan/vta-emu
 EMU_LIB := build/tools/libvta-emu.a
 
+include card/rtl/build.mk
+
 EMU_SRCS := $(CORE_SRCS) $(wildcard card/model/*.c card/emulator/*.c card/emulator/vfu/*.c)
 EMU_OBJS := $(EMU_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
 

@@ -15,9 +15,10 @@
 
 void core_model_name(const struct core_config *cfg, char *name, size_t len)
 {
-	snprintf(name, len, "core-%u-%u-%u-%u-%u-%u-%u-%u.so", cfg->log_inp_width,
+	snprintf(name, len, "core-%u-%u-%u-%u-%u-%u-%u-%u-%u-%u.so", cfg->log_inp_width,
 		 cfg->log_wgt_width, cfg->log_batch, cfg->log_block, cfg->log_uop_buff_size,
-		 cfg->log_inp_buff_size, cfg->log_wgt_buff_size, cfg->log_acc_buff_size);
+		 cfg->log_inp_buff_size, cfg->log_wgt_buff_size, cfg->log_acc_buff_size,
+		 vta_isa_log_queue(cfg->log_tokens), vta_isa_log_queue(cfg->log_waiting));
 }
 
 static bool same_config(const struct core_config *a, const struct core_config *b)
@@ -27,7 +28,9 @@ static bool same_config(const struct core_config *a, const struct core_config *b
 	       a->log_block == b->log_block && a->log_uop_buff_size == b->log_uop_buff_size &&
 	       a->log_inp_buff_size == b->log_inp_buff_size &&
 	       a->log_wgt_buff_size == b->log_wgt_buff_size &&
-	       a->log_acc_buff_size == b->log_acc_buff_size;
+	       a->log_acc_buff_size == b->log_acc_buff_size &&
+	       vta_isa_log_queue(a->log_tokens) == vta_isa_log_queue(b->log_tokens) &&
+	       vta_isa_log_queue(a->log_waiting) == vta_isa_log_queue(b->log_waiting);
 }
 
 const struct core_model *core_model_load(const struct core_config *cfg, const char *dir,

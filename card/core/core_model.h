@@ -56,7 +56,7 @@ struct core_model {
 const struct core_model *core_model_load(const struct core_config *cfg, const char *dir,
 					 char *err, size_t err_len);
 
-/* Write the name of the file that has the model of @cfg: "core-3-3-0-4-15-15-18-17.so". */
+/* Write the name of the file that has the model of @cfg: "core-3-3-0-4-15-15-18-17-16-16.so". */
 void core_model_name(const struct core_config *cfg, char *name, size_t len);
 
 /* Make a core of a model that core_model_load() has found for @cfg. As core_new(). */

@@ -8,9 +8,14 @@
 #include "isa_bench.h"
 
 #define CASES_MAX	64
-#define TARGETS		4
+#define TARGETS		5
+#define STATE_HEADER	64u
 
-static const char * const target_names[TARGETS] = { "reference", "in order", "greedy", "random" };
+static const char * const target_names[TARGETS] = {
+	"reference", "in order", "greedy", "random", "model"
+};
+
+const struct core_model *(*isa_model)(const struct core_config *cfg);
 
 /* ---- Cases --------------------------------------------------------------- */
 
@@ -63,7 +68,7 @@ int isa_main(const char *group)
 		for (unsigned int t = 0; t < TARGETS; t++) {
 			struct variant *v = &variants[n];
 
-			if (!(cases[i]->targets >> t & 1))
+			if (!(cases[i]->targets >> t & 1) || !!isa_model != (1 << t == ON_MODEL))
 				continue;
 			*v = (struct variant){ .test = cases[i], .target = (enum target)(1 << t) };
 			snprintf(v->name, sizeof(v->name), "%s: %s", v->test->name,
@@ -83,6 +88,20 @@ static void open_target(struct bench *b, const struct core_config *cfg)
 		ref_init(&b->ref, cfg);
 		return;
 	}
+	if (b->target == ON_MODEL) {
+		const struct core_model *model = isa_model(cfg);
+
+		if (!model) {
+			print_message("no model of this configuration\n");
+			skip();
+		}
+		b->core = core_new_model(cfg, model);
+		assert_non_null(b->core);
+		b->state = calloc(1, core_state_size(cfg));
+		assert_non_null(b->state);
+		b->known = b->changed = false;
+		return;
+	}
 	b->core = core_new(cfg, b->target == ON_INORDER ? CORE_ORDER_INORDER :
 			   b->target == ON_GREEDY ? CORE_ORDER_GREEDY : CORE_ORDER_RANDOM, 1);
 	assert_non_null(b->core);
@@ -90,10 +109,13 @@ static void open_target(struct bench *b, const struct core_config *cfg)
 
 static void close_target(struct bench *b)
 {
+	free(b->state);
+	b->state = NULL;
 	if (b->core)
 		core_free(b->core);
-	else
+	else if (b->target == ON_REF)
 		ref_free(&b->ref);
+	b->core = NULL;
 }
 
 struct bench *bench_new(const struct core_config *cfg, enum target target)
@@ -123,6 +145,7 @@ void bench_configure(struct bench *b, const struct core_config *cfg)
 
 void bench_clear(struct bench *b)
 {
+	b->known = b->changed = false;
 	if (b->core)
 		core_clear(b->core);
 	else
@@ -177,6 +200,22 @@ struct insn_loop gemm_once(uint32_t uop_bgn, uint32_t uop_end)
 				   .iter_out = 1, .iter_in = 1 };
 }
 
+static struct flat state_memory(struct bench *b)
+{
+	return (struct flat){ .bytes = b->state, .base = BASE, .size = core_state_size(&b->cfg) };
+}
+
+/* A model has what set_value() has changed; what it has after a run is not known. */
+static void restore_state(struct bench *b)
+{
+	struct flat mem = state_memory(b);
+	struct core_fault fault;
+
+	if (b->changed)
+		assert_int_equal(core_restore(b->core, &flat_ops, &mem, BASE, &fault), CORE_DONE);
+	b->known = b->changed = false;
+}
+
 static enum core_result run_ref(struct bench *b, uint32_t addr, uint32_t count)
 {
 	const struct ref_mem mem = { b->mem.bytes, b->mem.base, b->mem.size };
@@ -193,6 +232,7 @@ enum core_result run_at(struct bench *b, uint32_t addr, uint32_t count)
 {
 	if (!b->core)
 		return run_ref(b, addr, count);
+	restore_state(b);
 	return core_run(b->core, &flat_ops, &b->mem, addr, count, b->cycle_limit, &b->stats,
 			&b->fault);
 }
@@ -264,12 +304,80 @@ static int16_t *core_value(const struct core *core, enum insn_memory pad, uint32
 	       (n % block / 2 * block + n / block) * 2 + n % 2;
 }
 
+/* The present state of a model, with all elements in use. */
+static void know_state(struct bench *b)
+{
+	struct vta_isa_shape d = core_config_shape(&b->cfg);
+	const uint32_t used[] = { 1u << d.uop, 1u << d.inp, 1u << d.wgt, 1u << d.acc };
+	struct flat mem = state_memory(b);
+	struct core_fault fault;
+
+	if (b->known)
+		return;
+	memset(b->state, 0, mem.size);
+	assert_int_equal(core_save(b->core, &flat_ops, &mem, BASE, &fault), CORE_DONE);
+	memcpy(b->state + 16, used, sizeof(used));
+	b->known = true;
+}
+
+/* The byte of a value in a model's state, and its bits there; an accumulator has four bytes. */
+static uint8_t *state_value(const struct bench *b, enum insn_memory pad, uint32_t element,
+			    uint32_t n, unsigned int *bit, unsigned int *bits)
+{
+	const struct core_config *cfg = &b->cfg;
+	uint32_t inp = STATE_HEADER + (1u << cfg->log_uop_buff_size);
+	uint32_t wgt = inp + (1u << cfg->log_inp_buff_size);
+	uint32_t acc = wgt + (1u << cfg->log_wgt_buff_size);
+	uint32_t start = pad == INSN_UOP ? STATE_HEADER : pad == INSN_INP ? inp :
+			 pad == INSN_WGT ? wgt : acc;
+	uint32_t at;
+
+	*bits = pad == INSN_INP ? 1u << cfg->log_inp_width :
+		pad == INSN_WGT ? 1u << cfg->log_wgt_width : 32;
+	at = (element * values_of(b, pad) + n) * *bits;
+	*bit = at % 8;
+	return b->state + start + at / 8;
+}
+
+static int32_t get_state(struct bench *b, enum insn_memory pad, uint32_t element, uint32_t n)
+{
+	unsigned int bit, bits;
+	const uint8_t *byte;
+	int32_t value;
+
+	know_state(b);
+	byte = state_value(b, pad, element, n, &bit, &bits);
+	if (bits < 32)
+		return (int8_t)(*byte << (8 - bits - bit)) >> (8 - bits);
+	memcpy(&value, byte, sizeof(value));
+	return value;
+}
+
+static void set_state(struct bench *b, enum insn_memory pad, uint32_t element, uint32_t n,
+		      int32_t value)
+{
+	unsigned int bit, bits, mask;
+	uint8_t *byte;
+
+	know_state(b);
+	b->changed = true;
+	byte = state_value(b, pad, element, n, &bit, &bits);
+	if (bits == 32) {
+		memcpy(byte, &value, sizeof(value));
+		return;
+	}
+	mask = ((1u << bits) - 1) << bit;
+	*byte = (uint8_t)((*byte & ~mask) | ((uint32_t)value << bit & mask));
+}
+
 int32_t get_value(const struct bench *b, enum insn_memory pad, uint32_t element, uint32_t n)
 {
 	const struct core_uop *uop;
 
 	if (!b->core)
 		return *ref_value(b, pad, element, n);
+	if (b->state)	/* which is what is known of the core, and not a change of the bench */
+		return get_state((struct bench *)b, pad, element, n);
 	if (pad == INSN_ACC)
 		return ((int32_t *)b->core->acc.mem)[element * values_of(b, pad) + n];
 	if (pad != INSN_UOP)
@@ -282,6 +390,8 @@ void set_value(struct bench *b, enum insn_memory pad, uint32_t element, uint32_t
 {
 	if (!b->core) {
 		*ref_value(b, pad, element, n) = value;
+	} else if (b->state) {
+		set_state(b, pad, element, n, value);
 	} else if (pad == INSN_ACC) {
 		((int32_t *)b->core->acc.mem)[element * values_of(b, pad) + n] = value;
 		b->core->acc.used = b->core->acc.depth;

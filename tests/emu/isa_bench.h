@@ -4,7 +4,8 @@
  *
  *	CASE(name, targets) { ... }
  *
- * is a test for each of the targets: the reference, and the core in each order of its modules. It
+ * is a test for each of the targets: the reference, the core in each order of its modules, and a
+ * model of the core (core/core_model.h) in a program that sets isa_model, which runs no other. It
  * has a struct bench *b: TVM's default configuration, zeroed scratchpads and memory. A file of
  * cases has a main() that returns isa_main(). All functions fail the case that calls them.
  */
@@ -19,6 +20,7 @@
 #include <cmocka.h>
 
 #include "core/core_impl.h"
+#include "core/core_model.h"
 #include "flat.h"
 #include "insn.h"
 #include "ref.h"
@@ -40,7 +42,8 @@ enum target {
 	ON_INORDER	= 2,
 	ON_GREEDY	= 4,
 	ON_RANDOM	= 8,
-	ON_CORES	= ON_INORDER | ON_GREEDY | ON_RANDOM,
+	ON_MODEL	= 16,
+	ON_CORES	= ON_INORDER | ON_GREEDY | ON_RANDOM | ON_MODEL,
 	ON_ALL		= ON_REF | ON_CORES,
 };
 
@@ -65,7 +68,13 @@ struct bench {
 	uint32_t waiting[REF_MODULES];	/* of the reference's last run, see struct ref_fault */
 	struct ref ref;
 	struct core *core;		/* NULL: the target is the reference */
+	uint8_t *state;			/* of a model: its state in memory, */
+	bool known;			/* which is the present one, */
+	bool changed;			/* or what is to be restored before the next run */
 };
+
+/* Finds the model of a configuration; it may return NULL: cases of that one are skipped. */
+extern const struct core_model *(*isa_model)(const struct core_config *cfg);
 
 void isa_add(const struct isa_case *test);
 int isa_main(const char *group);

@@ -71,7 +71,10 @@ struct streams_test {
  * @names: their names
  * @seed: first seed,
  * @streams: and number of valid streams, unless the environment has another
+ * @least: fewer valid streams than this do not show what the tests are there for; 0: 2,100
+ * @least_configs: nor fewer configurations; 0: 8
  * @tests: further tests, up to one without a name; NULL for none
+ * @offers: returns true if the target has the configuration; NULL: it has all
  * @open: make the machines, with memory of @size bytes
  * @close: end them; they may be half open
  * @begin: zero scratchpads from the next run on, and set @base; with @strict nothing is mapped
@@ -87,7 +90,10 @@ struct target {
 	const char *const *names;
 	uint64_t seed;
 	uint64_t streams;
+	unsigned int least;
+	unsigned int least_configs;
 	const struct streams_test *tests;
+	bool (*offers)(const struct core_config *cfg, const char *name);
 	void (*open)(struct streams *s);
 	void (*close)(struct streams *s);
 	void (*begin)(struct streams *s, bool strict);

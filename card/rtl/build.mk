@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The core's RTL: models of it by Verilator, one for each configuration of tests/emu, and reports
+# by yosys. They are made only where the tools are installed, which `make rtl` does.
+RTL_PACKAGES := g++ verilator yosys z3
+RTL_HAVE := $(shell command -v verilator)
+RTL_DIR := build/rtl
+RTL_SOURCES := $(wildcard card/rtl/core/*.sv) $(addprefix card/rtl/model.,cpp sh) \
+	card/core/core.h card/core/core_model.h uapi/vta.h
+RTL_CONFIGS := $(basename $(notdir $(wildcard tests/emu/configs/*.json)))
+# $(call rtl-models,CONFIGURATIONS)
+rtl-models = $(1:%=$(RTL_DIR)/%.made)
+
+$(RTL_DIR)/%.made: tests/emu/configs/%.json $(RTL_SOURCES)
+	@mkdir -p $(@D)
+	card/rtl/model.sh $< $(RTL_DIR) > $@.new
+	mv $@.new $@
+
+.PHONY: rtl rtl-deps rtl-report
+rtl-deps:
+	@tools/vm/deps.sh need $(RTL_PACKAGES)
+
+# A model takes some 40 seconds of a processor, once: it is kept in the cache by its content.
+rtl: rtl-deps  ## models of the core's RTL, for vta-emu --core=rtl; CONFIG=FILE for one of one's own
+	@echo 'building models of the RTL'
+	+@$(if $(CONFIG),card/rtl/model.sh $(CONFIG) $(RTL_DIR),$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS)))

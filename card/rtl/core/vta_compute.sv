@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes GEMM and ALU (docs/isa.md, 5 to 7), and reads accumulators for STORE.
+//
+// A micro-op takes a clock for each word of its accumulators, and ALU with two sources takes two.
+// Its stages: the loop's counters (0), the micro-op (1), its indices (2), inputs and weights (3),
+// then the dot product; the accumulators are read at stage Read, held at Hold, computed at Compute
+// and written at Write. STORE's reads take a stage's place, which passes as any other.
+module vta_compute #(
+	parameter int LOG_BATCH = 0,
+	parameter int LOG_BLOCK = 4,
+	parameter int LOG_LANES = 4,
+	parameter int INP_BITS = 8,
+	parameter int WGT_BITS = 8,
+	parameter int LOG_ACC_DEPTH = 11
+) (
+	input logic clk,
+	input logic halt,
+	// The instruction
+	input logic start,
+	output logic done,
+	input logic alu, reset, use_imm,
+	input logic [2:0] alu_opcode,
+	input logic [15:0] imm,
+	input logic [15:0] uop_bgn,
+	input logic [16:0] uop_end,
+	input logic [13:0] iter_out, iter_in,
+	input logic [15:0] dst_factor_out, dst_factor_in,
+	input logic [15:0] src_factor_out, src_factor_in,
+	input logic [15:0] wgt_factor_out, wgt_factor_in,
+	output logic uop_executed,		// one more micro-op is in hand
+	// Scratchpads: data comes in the clock after the read
+	output logic uop_read,
+	output logic [15:0] uop_index,
+	input logic [15:0] uop_dst, uop_src, uop_wgt,
+	output logic inp_read,
+	output logic [23:0] inp_word,
+	input logic [(INP_BITS << LOG_BLOCK) - 1:0] inp,
+	output logic wgt_read,
+	output logic [23:0] wgt_word,
+	input logic [(WGT_BITS << (LOG_BLOCK + LOG_LANES)) - 1:0] wgt,
+	// LOAD of accumulators
+	input logic fill,
+	input logic fill_zero,
+	input logic fill_8bit,
+	input logic [23:0] fill_word,
+	input logic [9:0] fill_part,
+	input logic [127:0] fill_data,
+	// STORE
+	input logic store_read,
+	output logic store_ready,
+	input logic [23:0] store_word,
+	output logic store_valid,
+	output logic [(32 << LOG_LANES) - 1:0] store_data
+);
+	localparam int Lanes = 1 << LOG_LANES;
+	localparam int LogGroups = LOG_BLOCK - LOG_LANES;	// words of a row of accumulators
+	localparam int LogSteps = LOG_BATCH + LogGroups;	// and of an element
+	localparam int StepBits = vta_isa_pkg::max(LogSteps, 1);
+	localparam int LogAccWords = LOG_ACC_DEPTH + LogSteps;
+	localparam int AccBits = vta_isa_pkg::max(LogAccWords, 1);
+	localparam int SumBits = INP_BITS + WGT_BITS + LOG_BLOCK;
+	localparam int TreeClocks = (LOG_BLOCK + 1) / 2;
+	localparam int Wait = TreeClocks + 1;			// stages from indices to Read
+	localparam logic [StepBits - 1:0] LastStep = StepBits'((1 << LogSteps) - 1);
+
+	// ---- Stage 0: the loops
+	logic run, second, granted;		// second: the read of dst, of ALU with two sources
+	logic [13:0] i, j;
+	logic [16:0] u;
+	logic [StepBits - 1:0] step;
+	logic [15:0] dst_out, dst_in, src_out, src_in, wgt_out, wgt_in;
+
+	logic stall;
+	wire two = alu & ~use_imm;
+	assign store_ready = store_read & ~stall & ~(granted & run) & ~halt;
+	wire issue = run & ~stall & ~store_ready;
+	wire word_end = issue & (~two | second);
+	wire uop_done = word_end & step == LastStep;
+	wire last_u = u + 17'd1 == uop_end;
+	wire last_j = j + 14'd1 == iter_in;
+	wire last_i = i + 14'd1 == iter_out;
+
+	assign uop_executed = uop_done;
+	assign uop_read = ~stall;
+	assign uop_index = u[15:0];
+
+	always_ff @(posedge clk) begin
+		if (~stall) granted <= store_ready;
+		if (start) begin
+			u <= 17'(uop_bgn);
+			step <= '0;
+			second <= 1'b0;
+			{i, j} <= '0;
+			{dst_out, dst_in, src_out, src_in, wgt_out, wgt_in} <= '0;
+		end else if (issue) begin
+			second <= two & ~second;
+			if (word_end) step <= step == LastStep ? '0 : step + 1'b1;
+			if (uop_done) u <= last_u ? 17'(uop_bgn) : u + 17'd1;
+			if (uop_done & last_u) begin
+				j <= last_j ? '0 : j + 14'd1;
+				dst_in <= last_j ? '0 : dst_in + dst_factor_in;
+				src_in <= last_j ? '0 : src_in + src_factor_in;
+				wgt_in <= last_j ? '0 : wgt_in + wgt_factor_in;
+			end
+			if (uop_done & last_u & last_j) begin
+				i <= i + 14'd1;
+				dst_out <= dst_out + dst_factor_out;
+				src_out <= src_out + src_factor_out;
+				wgt_out <= wgt_out + wgt_factor_out;
+			end
+		end
+		if (halt) run <= 1'b0;
+		else if (start) run <= 1'b1;
+		else if (uop_done & last_u & last_j & last_i) run <= 1'b0;
+	end
+
+	// ---- Stage 1: the micro-op, and the loops' offsets
+	logic valid_1, store_1, second_1;
+	logic [StepBits - 1:0] step_1;
+	logic [15:0] dst_1, src_1, wgt_1;
+	logic [AccBits - 1:0] store_word_1;
+	always_ff @(posedge clk) begin
+		if (halt) begin
+			valid_1 <= 1'b0;
+			store_1 <= 1'b0;
+		end else if (~stall) begin
+			valid_1 <= issue;
+			store_1 <= store_ready;
+		end
+		if (~stall) begin
+			second_1 <= second;
+			step_1 <= step;
+			dst_1 <= dst_out + dst_in;
+			src_1 <= src_out + src_in;
+			wgt_1 <= wgt_out + wgt_in;
+			store_word_1 <= store_word[AccBits - 1:0];
+		end
+	end
+
+	// ---- Stage 2: indices; vta_scan has checked them
+	logic valid_2, store_2, writes_2;
+	logic [15:0] src_2, wgt_2;
+	logic [StepBits - 1:0] step_2;
+	logic [AccBits - 1:0] acc_2;
+	wire [15:0] dst_index = dst_1 + uop_dst;
+	wire [15:0] src_index = src_1 + uop_src;
+	wire writes_1 = ~two | second_1;
+	wire [23:0] acc_word_1 = {8'd0, writes_1 ? dst_index : src_index} << LogSteps |
+		(LogSteps == 0 ? 24'd0 : 24'(step_1));
+	always_ff @(posedge clk) begin
+		if (halt) begin
+			valid_2 <= 1'b0;
+			store_2 <= 1'b0;
+		end else if (~stall) begin
+			valid_2 <= valid_1;
+			store_2 <= store_1;
+		end
+		if (~stall) begin
+			writes_2 <= writes_1;
+			step_2 <= step_1;
+			src_2 <= src_index;
+			wgt_2 <= wgt_1 + uop_wgt;
+			acc_2 <= store_1 ? store_word_1 : acc_word_1[AccBits - 1:0];
+		end
+	end
+
+	wire unused = &{1'b0, fill_word, store_word, acc_word_1};
+
+	// ---- Stage 3 and the next ones: inputs and weights
+	wire gemm = valid_2 & ~alu & ~reset;
+	wire [23:0] row = LogSteps == 0 ? 24'd0 : 24'(step_2) >> LogGroups;
+	wire [23:0] group = LogGroups == 0 ? 24'd0 : 24'(step_2) & 24'((1 << LogGroups) - 1);
+	logic multiply;
+
+	assign inp_read = gemm;
+	assign inp_word = 24'(src_2) << LOG_BATCH | row;
+	assign wgt_read = gemm;
+	assign wgt_word = 24'(wgt_2) << LogGroups | group;
+
+	always_ff @(posedge clk) multiply <= gemm;
+
+	// ---- Stages up to Read: kinds and addresses of accumulators
+	logic [Wait - 1:0] valid_wait, store_wait, writes_wait;
+	logic [Wait * AccBits - 1:0] acc_wait;
+	always_ff @(posedge clk) begin
+		if (halt) begin
+			valid_wait <= '0;
+			store_wait <= '0;
+		end else if (~stall) begin
+			valid_wait <= Wait'({valid_wait, valid_2});
+			store_wait <= Wait'({store_wait, store_2});
+		end
+		if (~stall) begin
+			writes_wait <= Wait'({writes_wait, writes_2});
+			acc_wait <= (Wait * AccBits)'({acc_wait, acc_2});
+		end
+	end
+	wire valid_read = valid_wait[Wait - 1];
+	wire store_at_read = store_wait[Wait - 1];
+	wire writes_read = writes_wait[Wait - 1];
+	wire [AccBits - 1:0] acc_read = acc_wait[(Wait - 1) * AccBits +: AccBits];
+
+	// ---- Hold, Compute, Write
+	logic valid_hold, writes_hold, store_hold, write_compute, write_result, write_written;
+	logic [AccBits - 1:0] acc_hold, acc_compute, acc_result, acc_written;
+
+	// An ALU result is there one clock later than a sum, so its next reader waits for it.
+	assign stall = alu & valid_read & valid_hold & writes_hold & acc_read == acc_hold;
+	always_ff @(posedge clk) begin
+		valid_hold <= valid_read & ~stall & ~halt;
+		store_hold <= store_at_read & ~stall & ~halt;
+		writes_hold <= writes_read;
+		write_compute <= valid_hold & writes_hold & ~halt;
+		write_result <= write_compute & ~halt;
+		write_written <= write_result;
+		acc_hold <= acc_read;
+		acc_compute <= acc_hold;
+		acc_result <= acc_compute;
+		acc_written <= acc_result;
+	end
+	wire from_compute = write_compute & acc_compute == acc_hold;
+	wire from_result = write_result & acc_result == acc_hold;
+	wire from_written = write_written & acc_written == acc_hold;
+
+	wire in_hand = valid_1 | valid_2 | |valid_wait | valid_hold | write_compute | write_result;
+	logic started;
+	assign done = started & ~run & ~in_hand;
+	always_ff @(posedge clk) begin
+		if (halt) started <= 1'b0;
+		else if (start) started <= 1'b1;
+		else if (done) started <= 1'b0;
+	end
+	assign store_valid = store_hold;
+
+	// ---- Lanes
+	for (genvar n = 0; n < Lanes; n++) begin : gen_lane
+		logic signed [SumBits - 1:0] sum;
+		logic [31:0] fill_value;
+		logic fill_lane;
+
+		vta_dot #(
+			.LOG_BLOCK(LOG_BLOCK), .INP_BITS(INP_BITS), .WGT_BITS(WGT_BITS)
+		) dot (
+			.clk, .enable(multiply), .inp,
+			.wgt(wgt[n * (WGT_BITS << LOG_BLOCK) +: WGT_BITS << LOG_BLOCK]), .sum
+		);
+
+		// 16 bytes have 4 values, or 16 of ACC_8BIT, of a word with as many or fewer
+		wire [1:0] first_32 = LOG_LANES < 2 ? 2'(fill_part << LOG_LANES) : '0;
+		wire [3:0] first_8 = LOG_LANES < 4 ? 4'(fill_part << LOG_LANES) : '0;
+		wire [1:0] at_32 = first_32 + 2'(n);
+		wire [3:0] at_8 = first_8 + 4'(n);
+		wire part_32 = LOG_LANES <= 2 | fill_part == 10'(n / 4);
+		wire part_8 = LOG_LANES <= 4 | fill_part == 10'(n / 16);
+		wire [31:0] value_32 = fill_data[32 * at_32 +: 32];
+		wire [7:0] value_8 = fill_data[8 * at_8 +: 8];
+		assign fill_value = fill_zero ? '0 : fill_8bit ? {{24{value_8[7]}}, value_8} : value_32;
+		assign fill_lane = fill & (fill_zero | (fill_8bit ? part_8 : part_32));
+
+		vta_acc #(.LOG_WORDS(LogAccWords), .SUM_BITS(SumBits)) acc (
+			.clk, .fill(fill_lane), .fill_address(fill_word[AccBits - 1:0]),
+			.fill_data(fill_value),
+			.read((valid_read & ~stall) | store_at_read), .read_address(acc_read),
+			.from_compute, .from_result, .from_written,
+			.hold_src(valid_hold & ~writes_hold),
+			.alu, .reset, .use_imm, .opcode(alu_opcode), .imm({{16{imm[15]}}, imm}),
+			.sum, .write(write_result), .write_address(acc_result),
+			.memory_value(store_data[32 * n +: 32])
+		);
+	end
+endmodule

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes LOAD (docs/isa.md, 4): reads rows from memory, and writes them with their padding to a
+// scratchpad.
+//
+// One part requests bursts of up to 256 bytes, each from the byte after the last one; the other
+// takes their data, of 16 bytes each, and writes one word of the scratchpad or a part of it in a
+// clock. A scratchpad is a sequence of words of 2^n bits, in the order that its values have in
+// memory; a word may be less than 16 bytes, or several times as much.
+module vta_load #(
+	parameter int LOG_UOP_WORD = 5,		// bits of a scratchpad's word in memory
+	parameter int LOG_INP_WORD = 7,
+	parameter int LOG_WGT_WORD = 11,
+	parameter int LOG_ACC_WORD = 9,
+	parameter int LOG_INP_BYTES = 4,	// bytes of an element in memory
+	parameter int LOG_WGT_BYTES = 8,
+	parameter int LOG_ACC_BYTES = 6
+) (
+	input logic clk,
+	input logic halt,
+	// The instruction
+	input logic start,
+	input logic zero,			// write zeroes in place of rows
+	input logic [2:0] memory,
+	input logic [15:0] sram_base,
+	input logic [32:0] dram_base,		// in elements, or with `bytes` in bytes
+	input logic bytes,
+	input logic [15:0] y_size,
+	input logic [16:0] x_size,		// more than 0
+	input logic [15:0] x_stride,
+	input logic [3:0] y_pad_0, y_pad_1, x_pad_0, x_pad_1,
+	output logic done,
+	output logic fault,
+	output logic [3:0] fault_reason,
+	output logic [31:0] fault_address,
+	// Memory
+	output logic request,
+	input logic request_ready,
+	output logic [31:0] request_address,
+	output logic [8:0] request_length,
+	input logic response,
+	output logic response_ready,
+	input logic response_last,
+	input logic response_fault,
+	input logic [3:0] response_reason,
+	input logic [31:0] response_address,
+	// The scratchpad
+	output logic write,
+	output logic [2:0] write_memory,
+	output logic write_zero,
+	output logic [23:0] write_word,
+	output logic [9:0] write_part		// of the word, or of the 16 bytes
+);
+	localparam int LogBeat = 7;
+
+	// ---- Sizes by memory: bytes and words of an element, bits of a word in memory
+	logic [4:0] log_bytes, log_word;
+	always_comb begin
+		unique case (memory)
+			vta_isa_pkg::MEMORY_UOP: begin
+				log_bytes = 5'd2;
+				log_word = 5'(LOG_UOP_WORD);
+			end
+			vta_isa_pkg::MEMORY_INP: begin
+				log_bytes = 5'(LOG_INP_BYTES);
+				log_word = 5'(LOG_INP_WORD);
+			end
+			vta_isa_pkg::MEMORY_WGT: begin
+				log_bytes = 5'(LOG_WGT_BYTES);
+				log_word = 5'(LOG_WGT_WORD);
+			end
+			vta_isa_pkg::MEMORY_ACC_8BIT: begin
+				log_bytes = 5'(LOG_ACC_BYTES - 2);
+				log_word = 5'(LOG_ACC_WORD - 2);
+			end
+			default: begin
+				log_bytes = 5'(LOG_ACC_BYTES);
+				log_word = 5'(LOG_ACC_WORD);
+			end
+		endcase
+	end
+	wire [4:0] log_words = log_bytes + 5'd3 - log_word;
+	wire narrow = log_word < 5'(LogBeat);
+	wire [4:0] log_parts = narrow ? 5'(LogBeat) - log_word : log_word - 5'(LogBeat);
+	wire [9:0] last_part = 10'((11'd1 << log_parts) - 11'd1);
+
+	// ---- Requests
+	logic requesting;
+	logic [15:0] rows;			// to request, with the present one
+	logic [49:0] row_address, address;
+	logic [33:0] left;			// bytes of the row
+	logic [3:0] outstanding;
+
+	wire [33:0] row_bytes = 34'(x_size) << log_bytes;
+	wire [49:0] next_row = row_address + (50'(x_stride) << log_bytes);
+	wire beyond = |address[49:32];
+	// No burst crosses the end of the address space.
+	wire [8:0] fitting = 9'd256 - (&address[31:8] ? {1'b0, address[7:0]} : 9'd0);
+	wire [8:0] length = left < 34'(fitting) ? left[8:0] : fitting;
+	wire accepted = request & request_ready;
+	wire completed = response & response_ready & response_last;
+	wire overrun = requesting & beyond & ~|outstanding;
+
+	assign request = requesting & ~beyond & ~&outstanding;
+	assign request_address = address[31:0];
+	assign request_length = length;
+
+	always_ff @(posedge clk) begin
+		if (start) begin
+			rows <= y_size;
+			row_address <= bytes ? 50'(dram_base) : 50'(dram_base) << log_bytes;
+			address <= bytes ? 50'(dram_base) : 50'(dram_base) << log_bytes;
+			left <= row_bytes;
+		end else if (accepted) begin
+			address <= address + 50'(length);
+			left <= left - 34'(length);
+			if (left == 34'(length)) begin
+				rows <= rows - 16'd1;
+				row_address <= next_row;
+				address <= next_row;
+				left <= row_bytes;
+			end
+		end
+		if (halt) requesting <= 1'b0;
+		else if (start) requesting <= |y_size & ~zero;
+		else if (accepted & left == 34'(length) & rows == 16'd1) requesting <= 1'b0;
+		if (halt) outstanding <= '0;
+		else outstanding <= outstanding + 4'(accepted) - 4'(completed);
+	end
+
+	// ---- Rows in the scratchpad: three segments each, of zeroes, data and zeroes
+	localparam logic [1:0] Idle = 2'd0;
+	localparam logic [1:0] Left = 2'd1;
+	localparam logic [1:0] Middle = 2'd2;
+	localparam logic [1:0] Right = 2'd3;
+
+	logic [1:0] segment;
+	logic [16:0] row;			// with those of y_pad_0
+	logic [24:0] words;			// of the segment that are to be written
+	logic [23:0] word;
+	logic [9:0] part;
+
+	wire [24:0] left_words = 25'(x_pad_0) << log_words;
+	wire [24:0] middle_words = 25'(x_size) << log_words;
+	wire [24:0] right_words = 25'(x_pad_1) << log_words;
+	wire [16:0] first_row = 17'(y_pad_0);
+	wire [16:0] end_row = first_row + 17'(y_size);
+	wire [16:0] height = end_row + 17'(y_pad_1);
+	wire data = segment == Middle & ~zero & row >= first_row & row < end_row;
+
+	wire step = segment != Idle & (~data | (response & ~response_fault));
+	wire word_done = step & (~data | narrow | part == last_part);
+	wire last_word = words == 25'd1;
+	wire segment_done = word_done & last_word;
+	wire row_done = segment_done & (segment == Right | (segment == Middle & ~|x_pad_1));
+
+	assign response_ready = data & (response_fault | ~narrow | part == last_part | last_word);
+	assign write = step & ~halt;
+	assign write_memory = memory;
+	assign write_zero = ~data;
+	assign write_word = word;
+	assign write_part = data ? part : '0;
+	assign done = row_done & row + 17'd1 == height;
+	assign fault = ~halt & (overrun | (data & response & response_fault));
+	assign fault_reason = overrun ? vta_isa_pkg::FAULT_PAGE : response_reason;
+	assign fault_address = overrun ? address[31:0] : response_address;
+
+	always_ff @(posedge clk) begin
+		if (start) begin
+			row <= '0;
+			word <= 24'(sram_base) << log_words;
+			part <= '0;
+		end else if (step) begin
+			if (word_done) word <= word + 24'd1;
+			if (row_done) row <= row + 17'd1;
+			part <= data & ~segment_done & part != last_part ? part + 10'd1 : '0;
+		end
+
+		if (halt) segment <= Idle;
+		else if (start | (row_done & ~done)) segment <= |x_pad_0 ? Left : Middle;
+		else if (done) segment <= Idle;
+		else if (segment_done) segment <= segment == Left ? Middle : Right;
+
+		if (start | row_done) words <= |x_pad_0 ? left_words : middle_words;
+		else if (segment_done) words <= segment == Left ? middle_words : right_words;
+		else if (word_done) words <= words - 25'd1;
+	end
+endmodule

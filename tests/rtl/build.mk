@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of the core's RTL, on models of it by Verilator: random streams, and the cases of tests/emu.
+RTL_TEST_DIR := build/tests/rtl
+RTL_TEST_FLAGS = $(EMU_TEST_FLAGS) -Itests/emu -Itests/rtl
+
+# $(call rtl-program,NAME,SOURCES)
+rtl-program = $(call program,$(RTL_TEST_DIR)/$(1),$(2) tests/rtl/rtl.c,$$(RTL_TEST_FLAGS),\
+	$(EMU_TEST_LIB) $(EMU_LIB),$$(EMU_LIBS) -lcmocka,,asan)$(eval \
+	CHECK_PROGRAMS += $(RTL_TEST_DIR)/$(1))
+
+RTL_CASES := test_isa test_isa_streams test_core_run
+$(call rtl-program,test_rtl_streams,tests/rtl/test_rtl_streams.c)
+$(foreach t,$(RTL_CASES),$(call rtl-program,$(t:test_%=test_rtl_%),tests/emu/$(t).c tests/rtl/isa_rtl.c))
+
+# In make check: some streams and the numbers; make check-rtl has all configurations and cases.
+RTL_CHECK_CONFIGS := tiny block4_wide_src default
+CHECK_PROGRAMS += $(if $(RTL_HAVE),$(call rtl-models,$(RTL_CHECK_CONFIGS)))
+CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
+	"rtl-core-run=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_core_run" \
+	"rtl-numbers=tests/rtl/numbers.py" "rtl-lint=tests/rtl/lint.sh"
+
+RTL_STREAMS := 2400
+.PHONY: check-rtl
+check-rtl: test-deps rtl-deps  ## the core's RTL: all configurations, many streams, all cases
+	@echo 'building the models and the tests'
+	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS)) \
+		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run)
+	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
+		"lint=tests/rtl/lint.sh" \
+		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
+			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
+		$(foreach t,isa isa_streams core_run,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)")

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# lint.sh: the core's RTL without a warning of Verilator's -Wall, for several shapes; and by yosys
+# without latches, combinational loops and multiple drivers, where that is installed
+set -eu
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+
+sources="card/rtl/core/vta_isa_pkg.sv $(ls card/rtl/core/*.sv | grep -v vta_isa_pkg)"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# shellcheck disable=SC2034	# tap.sh shows it
+tap_log=$log
+
+# The package has numbers that no module needs, and a decoder has outputs that one of its users
+# does not.
+lint() {
+	# shellcheck disable=SC2086
+	verilator --lint-only -Wall -Wno-UNUSEDPARAM -Wno-PINCONNECTEMPTY --top-module vta_core \
+		"$@" $sources > "$log" 2>&1
+}
+
+synthesize() {
+	yosys -q -p "read_verilog -sv $(echo "$sources" | tr '\n' ' '); hierarchy -check -top vta_core; \
+		proc; select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr; check -assert" \
+		> "$log" 2>&1 && ! [ -s "$log" ]
+}
+
+# Parameters that break a rule are refused at elaboration.
+refuse() {
+	! lint "$1" && grep -q "USERERROR.*$2" "$log"
+}
+
+if command -v verilator > /dev/null; then
+	status=0; lint || status=1
+	result "verilator -Wall: default" $status
+	status=0; lint -GLOG_LANES=2 -GLOG_TOKENS=16 -GLOG_WAITING=16 || status=1
+	result "verilator -Wall: 4 lanes, deep queues" $status
+	status=0; lint -GLOG_BATCH=1 -GLOG_BLOCK=5 -GLOG_LANES=4 -GLOG_UOP_BUFF_SIZE=14 || status=1
+	result "verilator -Wall: 2x32x32, 16 lanes" $status
+	status=0; lint -GLOG_BLOCK=2 -GLOG_LANES=2 -GLOG_INP_WIDTH=2 -GLOG_WGT_WIDTH=2 \
+		-GLOG_UOP_BUFF_SIZE=10 -GLOG_INP_BUFF_SIZE=13 -GLOG_WGT_BUFF_SIZE=14 \
+		-GLOG_ACC_BUFF_SIZE=12 || status=1
+	result "verilator -Wall: 1x4x4 of 4 bits" $status
+	status=0; refuse -GLOG_LANES=5 LOG_LANES || status=1
+	result "more lanes than a block are refused" $status
+	status=0; refuse -GLOG_ACC_BUFF_SIZE=19 fields || status=1
+	result "fields that do not fit are refused" $status
+else
+	skip "verilator -Wall" "no Verilator (make rtl installs it)"
+fi
+if command -v yosys > /dev/null; then
+	status=0; synthesize || status=1
+	result "yosys: no latches, loops or multiple drivers" $status
+else
+	skip "yosys" "no yosys (make rtl installs it)"
+fi
+exit $failed

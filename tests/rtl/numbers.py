@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The numbers of the core's RTL against the headers that define them. Prints TAP.
+
+vta_isa_pkg.sv repeats opcodes, memories, flags and cycles of contract/vta_isa.h, and reasons and
+accesses of uapi/vta.h. Each of the package's numbers must have its name there with its value, and
+each opcode, memory and ALU opcode of the header must be in the package. Then each number of the
+package is changed, and each change must be found.
+"""
+
+import pathlib
+import re
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = "card/rtl/core/vta_isa_pkg.sv"
+# Name in the package: name in a header
+PREFIXES = {"OPCODE_": "VTA_ISA_", "MEMORY_": "VTA_ISA_", "ALU_": "VTA_ISA_",
+            "FAULT_": "VTA_FAULT_", "ACCESS_": "VTA_ACCESS_"}
+NAMES = {"HEAD_BITS": "VTA_ISA_HEAD_BITS", "MEM_LATENCY": "VTA_ISA_MEM_LATENCY",
+         "MEM_ROW": "VTA_ISA_MEM_ROW", "MEM_PORT": "VTA_ISA_MEM_PORT",
+         "LOOP_LATENCY": "VTA_ISA_LOOP_LATENCY", "NO_INSN": "VTA_FAULT_NO_INSN"}
+LISTS = {"VTA_ISA_OPCODES": "OPCODE_", "VTA_ISA_MEMORIES": "MEMORY_",
+         "VTA_ISA_ALU_OPCODES": "ALU_"}
+
+
+def number(text):
+    """A literal of C or of SystemVerilog, or a shift of two of C."""
+    if "<<" in text:
+        left, right = text.split("<<")
+        return number(left) << number(right)
+    sized = re.fullmatch(r"\d+'([hdb])([0-9a-fA-F_]+)", text.strip())
+    if sized:
+        return int(sized[2].replace("_", ""), {"h": 16, "d": 10, "b": 2}[sized[1]])
+    return int(text.strip().rstrip("ul"), 0)
+
+
+def headers():
+    """Names of C with their numbers, and the names that the package must have."""
+    text = "".join((TOP / name).read_text() for name in ("contract/vta_isa.h", "uapi/vta.h"))
+    numbers = {name: number(value) for name, value in re.findall(
+        r"\b(VTA_\w+)\s*=\s*(\d+(?: << \d+)?)", text)}
+    numbers.update({name: number(value) for name, value in re.findall(
+        r"^#define (VTA_\w+)\t+(\d\w*)", text, re.M)})
+    wanted = set()
+    for macro, prefix in LISTS.items():
+        entries = re.search(rf"^#define {macro}\(X\)(.*?)\n\n", text, re.S | re.M)[1]
+        for name, value in re.findall(r"X\((\w+), (\d+)\)", entries):
+            numbers[f"VTA_ISA_{name}"] = int(value)
+            wanted.add(prefix + name)
+    return numbers, wanted
+
+
+def package():
+    """Names of the package with their numbers, but for those of the core's own commands."""
+    text = (TOP / PACKAGE).read_text()
+    found = re.findall(r"localparam [^;=]*?(\w+) = ([^;]+);", text)
+    return {name: number(value) for name, value in found if not name.startswith("COMMAND_")}
+
+
+def namesake(name):
+    """A name of the package in C, and what to do to C's number."""
+    if name.startswith("BIT_"):
+        return "VTA_ISA_" + name[len("BIT_"):], lambda mask: mask.bit_length() - 1
+    for prefix, of_c in PREFIXES.items():
+        if name.startswith(prefix):
+            return of_c + name[len(prefix):], int
+    return NAMES.get(name, name), int
+
+
+def differences(rtl, numbers, wanted):
+    for name in sorted(wanted - set(rtl)):
+        yield f"{PACKAGE} lacks {name}"
+    for name, value in rtl.items():
+        of_c, change = namesake(name)
+        if of_c not in numbers:
+            yield f"{name}: no header has {of_c}"
+        elif change(numbers[of_c]) != value:
+            yield f"{name} is {value}, but {of_c} is {numbers[of_c]}"
+
+
+def main():
+    rtl, (numbers, wanted) = package(), headers()
+    wrong = list(differences(rtl, numbers, wanted))
+    for line in wrong:
+        print(f"# {line}")
+    print(f"{'not ok' if wrong else 'ok'} 1 {len(rtl)} numbers of the RTL are the headers'")
+
+    unseen = [name for name in rtl
+              if not list(differences({**rtl, name: rtl[name] + 1}, numbers, wanted))]
+    for name in unseen:
+        print(f"# a change of {name} is not found")
+    print(f"{'not ok' if unseen or len(rtl) < 30 else 'ok'} 2 each change is found")
+    return 1 if wrong or unseen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_rtl_streams.c - random streams on the core's RTL, against the reference and the core in C
+ *
+ * Besides the tests of streams.h: counters and cycles are those of the core in C, cycle limits are
+ * kept to the cycle, a stop ends a run at any time, and a state is saved and restored byte for
+ * byte by either core.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flat.h"
+#include "rtl.h"
+#include "streams.h"
+
+#define WAYS	2
+
+enum way { WAY_C, WAY_RTL };
+
+static const char * const way_names[WAYS] = { "in C", "RTL" };
+
+struct cores {
+	struct core *core[WAYS];
+	struct flat mem[WAYS];
+	struct core_stats stats[WAYS];
+	uint64_t cycle_limit;
+};
+
+/* ---- The target ---------------------------------------------------------- */
+
+/* With VTA_RTL_ONLY, no other configuration than that of this name. */
+static bool rtl_offers(const struct core_config *cfg, const char *name)
+{
+	const char *only = getenv("VTA_RTL_ONLY");
+
+	return (!only || !*only || !strcmp(only, name)) && rtl_model(cfg);
+}
+
+static void cores_open(struct streams *s)
+{
+	struct cores *c = calloc(1, sizeof(*c));
+
+	assert_non_null(c);
+	s->self = c;
+	c->core[WAY_C] = core_new(s->cfg, CORE_ORDER_INORDER, 1);
+	c->core[WAY_RTL] = core_new_model(s->cfg, rtl_model(s->cfg));
+	for (int w = 0; w < WAYS; w++) {
+		assert_non_null(c->core[w]);
+		flat_init(&c->mem[w], STREAMS_BASE, s->size, s->memory);
+	}
+}
+
+static void cores_close(struct streams *s)
+{
+	struct cores *c = s->self;
+
+	for (int w = 0; w < WAYS; w++) {
+		core_free(c->core[w]);
+		flat_free(&c->mem[w]);
+	}
+	free(c);
+}
+
+static void clear_cores(struct streams *s)
+{
+	struct cores *c = s->self;
+
+	for (int w = 0; w < WAYS; w++)
+		core_clear(c->core[w]);
+}
+
+/* Memory is where seeds put it: in the middle of the 32 bits or at their end. */
+static void cores_begin(struct streams *s, bool strict)
+{
+	struct cores *c = s->self;
+
+	(void)strict;
+	s->base = s->seed % 3 ? STREAMS_BASE : gen_base_for_top(s->cfg);
+	for (int w = 0; w < WAYS; w++)
+		c->mem[w].base = s->base;
+	clear_cores(s);
+}
+
+static void cores_load(struct streams *s, unsigned int w, uint32_t bytes)
+{
+	struct cores *c = s->self;
+
+	memcpy(c->mem[w].bytes, s->memory, bytes);
+}
+
+static const uint8_t *cores_page(struct streams *s, unsigned int w, uint32_t at)
+{
+	const struct cores *c = s->self;
+
+	return c->mem[w].bytes + at;
+}
+
+static enum core_result run_core(struct streams *s, unsigned int w, struct core_fault *fault)
+{
+	struct cores *c = s->self;
+
+	c->mem[w].stops = 0;
+	return core_run(c->core[w], &flat_ops, &c->mem[w], gen_insn_addr(s->gen), s->stream.count,
+			c->cycle_limit, &c->stats[w], fault);
+}
+
+static bool cores_run(struct streams *s, unsigned int w, struct core_fault *fault,
+		      uint64_t *cycles)
+{
+	enum core_result result = run_core(s, w, fault);
+	const struct cores *c = s->self;
+	const struct core_stats *got = &c->stats[w], *want = &c->stats[WAY_C];
+
+	if (result == CORE_STOPPED)
+		streams_fail(s, "%s: the run was stopped", way_names[w]);
+	*cycles = got->cycles;
+	if (result == CORE_FAULT)
+		return false;
+	if (memcmp(got, want, sizeof(*got)))
+		streams_fail(s, "%s: cycles %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			     ", not %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			     "; insns %" PRIu64 ", not %" PRIu64 "; uops %" PRIu64 " %" PRIu64
+			     ", not %" PRIu64 " %" PRIu64, way_names[w],
+			     got->cycles, got->load_cycles, got->compute_cycles, got->store_cycles,
+			     want->cycles, want->load_cycles, want->compute_cycles,
+			     want->store_cycles, got->insns, want->insns, got->gemm_uops,
+			     got->alu_uops, want->gemm_uops, want->alu_uops);
+	return true;
+}
+
+/* ---- Limits and stops ---------------------------------------------------- */
+
+/* The stream in hand is again the first of its seed. */
+static void rewind_all(struct streams *s)
+{
+	clear_cores(s);
+	streams_rewind(s);
+	gen_put_insns(&s->stream, s->memory);
+	for (unsigned int w = 0; w < WAYS; w++)
+		cores_load(s, w, s->stream.count * 16);
+}
+
+/* A further stream, from a new image on. */
+static void check_another(struct streams *s)
+{
+	streams_begin(s, streams_other(s->seed), false);
+	gen_valid(s->gen, &s->stream);
+	streams_check_valid(s, 0);
+}
+
+/* A run of exactly so many cycles is allowed, of one more is not. */
+static void test_cycle_limit(struct streams *s)
+{
+	struct cores *c = s->self;
+
+	for (uint64_t n = 0; n < (streams_seeds() + 9) / 10; n++) {
+		struct core_fault fault;
+		uint64_t cycles;
+
+		c->cycle_limit = 0;
+		streams_begin(s, streams_first() + n, false);
+		gen_valid(s->gen, &s->stream);
+		streams_check_valid(s, 0);
+		cycles = c->stats[WAY_C].cycles;
+
+		rewind_all(s);
+		c->cycle_limit = cycles;
+		streams_check_valid(s, 1);
+		rewind_all(s);
+		c->cycle_limit = cycles - 1;
+		if (c->cycle_limit && (run_core(s, WAY_RTL, &fault) != CORE_FAULT ||
+				       fault.reason != VTA_FAULT_CYCLES ||
+				       fault.access != VTA_ACCESS_NONE || fault.addr))
+			streams_fail(s, "limit of %" PRIu64 " not kept", c->cycle_limit);
+		c->cycle_limit = 0;
+		check_another(s);
+	}
+}
+
+/* stop() is asked between instructions, and ends the run. */
+static void test_stop(struct streams *s)
+{
+	struct cores *c = s->self;
+	struct flat *mem = &c->mem[WAY_RTL];
+	struct core_fault fault;
+
+	for (uint64_t n = 0; n < (streams_seeds() + 9) / 10; n++) {
+		uint64_t asked;
+
+		streams_begin(s, streams_first() + n, false);
+		gen_valid(s->gen, &s->stream);
+		rewind_all(s);
+		assert_int_equal(run_core(s, WAY_RTL, &fault), CORE_DONE);
+		asked = mem->stops;
+		assert_true(asked >= s->stream.count / 3);
+		for (uint64_t after = 1; after <= asked; after += 1 + asked / 4) {
+			rewind_all(s);
+			mem->stop_after = after;
+			if (run_core(s, WAY_RTL, &fault) != CORE_STOPPED)
+				streams_fail(s, "stop %" PRIu64 " of %" PRIu64 " went unheard",
+					     after, asked);
+			assert_int_equal(mem->stops, after);
+		}
+		mem->stop_after = 0;
+		check_another(s);
+	}
+}
+
+/* ---- The state between runs ---------------------------------------------- */
+
+/* The states of both cores, each in memory of its own. */
+struct states {
+	struct flat mem[WAYS];
+	uint32_t size;
+};
+
+static void save_states(struct streams *s, struct states *states)
+{
+	struct cores *c = s->self;
+	struct core_fault fault;
+
+	for (unsigned int w = 0; w < WAYS; w++) {
+		memset(states->mem[w].bytes, 0xa5, states->size);
+		assert_int_equal(core_save(c->core[w], &flat_ops, &states->mem[w],
+					   states->mem[w].base, &fault), CORE_DONE);
+	}
+	for (uint32_t at = 0; at < states->size; at++)
+		if (states->mem[WAY_C].bytes[at] != states->mem[WAY_RTL].bytes[at])
+			streams_fail(s, "state's byte 0x%x is 0x%02x, not 0x%02x", at,
+				     states->mem[WAY_RTL].bytes[at],
+				     states->mem[WAY_C].bytes[at]);
+}
+
+typedef enum core_result move_fn(struct core *core, const struct core_mem_ops *ops, void *priv,
+				 uint32_t addr, struct core_fault *fault);
+
+/* Only the first @size bytes of the state are there. */
+static void check_state_fault(struct streams *s, struct states *states, move_fn *move,
+			      uint32_t size)
+{
+	struct core_fault fault[WAYS];
+	struct cores *c = s->self;
+
+	for (unsigned int w = 0; w < WAYS; w++) {
+		struct flat *mem = &states->mem[w];
+
+		mem->size = states->size;
+		assert_int_equal(core_restore(c->core[w], &flat_ops, mem, STREAMS_BASE, &fault[w]),
+				 CORE_DONE);
+		mem->size = size;
+		assert_int_equal(move(c->core[w], &flat_ops, mem, STREAMS_BASE, &fault[w]),
+				 CORE_FAULT);
+		mem->size = states->size;
+	}
+	assert_memory_equal(&fault[WAY_C], &fault[WAY_RTL], sizeof(fault[0]));
+}
+
+/* Each core takes over the other's state in the middle of a seed's streams, tokens with it. */
+static void test_state(struct streams *s)
+{
+	struct cores *c = s->self;
+	struct states states = { .size = core_state_size(s->cfg) };
+	uint8_t *image = calloc(1, states.size);
+	struct core_fault fault;
+
+	assert_non_null(image);
+	for (unsigned int w = 0; w < WAYS; w++)
+		flat_init(&states.mem[w], STREAMS_BASE, states.size, image);
+	free(image);
+	for (uint64_t n = 0; n < (streams_seeds() + 4) / 5; n++) {
+		streams_begin(s, streams_first() + n, false);
+		gen_valid(s->gen, &s->stream);
+		streams_check_valid(s, 0);
+		save_states(s, &states);
+		clear_cores(s);
+		for (unsigned int w = 0; w < WAYS; w++)
+			assert_int_equal(core_restore(c->core[w], &flat_ops, &states.mem[!w],
+						      states.mem[!w].base, &fault), CORE_DONE);
+		for (unsigned int w = 0; w < WAYS; w++)
+			core_keep_tokens(c->core[w]);
+		gen_valid(s->gen, &s->stream);
+		streams_check_valid(s, 1);
+		save_states(s, &states);
+
+		/* The header is there, and nothing else; and not even that. */
+		for (uint32_t size = 0; size <= 64; size += 64) {
+			check_state_fault(s, &states, core_save, size);
+			check_state_fault(s, &states, core_restore, size);
+		}
+		check_another(s);
+	}
+	for (unsigned int w = 0; w < WAYS; w++)
+		flat_free(&states.mem[w]);
+}
+
+int main(void)
+{
+	static const struct streams_test tests[] = {
+		{ "cycle_limit", test_cycle_limit }, { "stop", test_stop },
+		{ "state", test_state }, { NULL, NULL }
+	};
+	static const struct target cores = {
+		.group = "RTL streams", .ways = WAYS, .names = way_names, .seed = 1,
+		.streams = 90, .least = 36, .least_configs = 3, .tests = tests,
+		.offers = rtl_offers, .open = cores_open, .close = cores_close,
+		.begin = cores_begin, .load = cores_load, .page = cores_page, .run = cores_run,
+	};
+
+	return streams_main(&cores);
+}
