@@ -199,25 +199,56 @@ static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 	return add_step(l, &step);
 }
 
+/* Returns the entry of the table of @max constants that has @data, or the free one for it. */
+static struct lowered_const *find_const(struct lowered_const *table, unsigned int max,
+					const void *data)
+{
+	unsigned int at = (unsigned int)((uintptr_t)data / 16 * 2654435761u) & (max - 1);
+
+	while (table[at].data && table[at].data != data)
+		at = (at + 1) & (max - 1);
+	return &table[at];
+}
+
+/* Half of the table stays free. */
+static int grow_consts(struct lowering *l)
+{
+	unsigned int max = l->max_consts ? 2 * l->max_consts : 64;
+	struct lowered_const *more;
+
+	if (l->n_consts < l->max_consts / 2)
+		return 0;
+	more = calloc(max, sizeof(*more));
+	if (!more)
+		return vtac_fail(l->g, l->node, "Out of memory.");
+	for (unsigned int i = 0; i < l->max_consts; i++)
+		if (l->consts[i].data)
+			*find_const(more, max, l->consts[i].data) = l->consts[i];
+	free(l->consts);
+	l->consts = more;
+	l->max_consts = max;
+	return 0;
+}
+
 /* Place a constant of the CPU, once. */
 static int lower_const(struct lowering *l, const struct vtac_tensor *t,
 		       struct vtaimage_place *place)
 {
 	uint64_t at = 0, bytes = (uint64_t)vtac_bytes(t);
+	struct lowered_const *c;
 
-	place->segment = VTAIMAGE_IN_CONSTS;
-	for (unsigned int i = 0; i < l->n_consts; i++)
-		if (l->consts[i].data == t->data) {
-			place->offset = l->consts[i].offset;
-			return 0;
-		}
-	if (lower_reserve(l, &l->p->consts, bytes, VTAIMAGE_HOST_ALIGN, &at) ||
-	    grow(l, (void **)&l->consts, l->n_consts, sizeof(*l->consts)))
+	if (grow_consts(l))
 		return -1;
-	if (bytes)
-		memcpy(l->p->consts.data + at, t->data, bytes);
-	place->offset = (uint32_t)at;
-	l->consts[l->n_consts++] = (struct lowered_const) { t->data, place->offset };
+	c = find_const(l->consts, l->max_consts, t->data);
+	if (!c->data) {
+		if (lower_reserve(l, &l->p->consts, bytes, VTAIMAGE_HOST_ALIGN, &at))
+			return -1;
+		if (bytes)
+			memcpy(l->p->consts.data + at, t->data, bytes);
+		*c = (struct lowered_const) { t->data, (uint32_t)at };
+		l->n_consts++;
+	}
+	*place = (struct vtaimage_place) { .segment = VTAIMAGE_IN_CONSTS, .offset = c->offset };
 	return 0;
 }
 

@@ -27,8 +27,8 @@ struct lowering {
 	struct lowered_const {
 		const void *data;
 		uint32_t offset;
-	} *consts;			/* of the CPU, in the program's consts */
-	unsigned int n_consts;
+	} *consts;			/* of the CPU, in the program's consts, by hash of data */
+	unsigned int n_consts, max_consts;
 	uint64_t scratch_at;		/* in host; the same for all steps */
 };
 

@@ -10,7 +10,11 @@
 
 #include "program.h"
 
+/* BY_BEGIN, the last, is always completed: it takes the least time. */
 enum rule { BY_SIZE, BY_AREA, BY_END, BY_BEGIN, RULES };
+
+/* Pairs of blocks that live at one time and are compared for all other rules together */
+#define PAIRS_MAX	(4u << 20)
 
 struct sorted {
 	struct vtac_live_range *b;
@@ -44,85 +48,280 @@ static int compare(const void *pa, const void *pb)
 	return a->b < b->b ? -1 : a->b > b->b;
 }
 
-static bool overlap(const struct vtac_live_range *a, const struct vtac_live_range *b)
+/*
+ * Blocks in the order of their first steps, in a tree of the last steps of those that are placed:
+ * the leaf of block i is last[leaves + i], 0 while it is not placed, else its last step + 1; each
+ * node has the greatest of its two children.
+ */
+struct placed {
+	const struct vtac_live_range **blocks;
+	unsigned int *last;
+	unsigned int n, leaves;
+	const struct vtac_live_range **found;	/* room for all blocks */
+	unsigned int n_found;
+	uint64_t pairs;
+};
+
+static int compare_first(const void *pa, const void *pb)
 {
-	return a->first <= b->last && b->first <= a->last;
+	const struct vtac_live_range *const *a = pa, *const *b = pb;
+
+	if ((*a)->first != (*b)->first)
+		return (*a)->first < (*b)->first ? -1 : 1;
+	if ((*a)->bytes != (*b)->bytes)
+		return (*a)->bytes > (*b)->bytes ? -1 : 1;
+	return *a < *b ? -1 : *a > *b;
 }
 
-/* Returns the lowest offset of @b that overlaps none of the @n placed before. */
-static uint64_t find_offset(const struct sorted *s, unsigned int n, const struct vtac_live_range *b,
-			    uint64_t align)
+static int compare_offset(const void *pa, const void *pb)
+{
+	const struct vtac_live_range *const *a = pa, *const *b = pb;
+
+	return (*a)->offset < (*b)->offset ? -1 : (*a)->offset > (*b)->offset;
+}
+
+/* The place of @b, or of the first block that begins after @b does if @behind. */
+static unsigned int find_place(const struct placed *p, const struct vtac_live_range *b, bool behind)
+{
+	unsigned int from = 0, to = p->n;
+
+	while (from < to) {
+		unsigned int mid = from + (to - from) / 2;
+
+		if (behind ? p->blocks[mid]->first <= b->last :
+			     compare_first(&p->blocks[mid], &b) < 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+static void mark_placed(struct placed *p, const struct vtac_live_range *b)
+{
+	for (unsigned int at = p->leaves + find_place(p, b, false); at; at /= 2)
+		if (p->last[at] < b->last + 1)
+			p->last[at] = b->last + 1;
+}
+
+/* Add the placed blocks among the first @end that live at step @first or later. */
+static void find_living(struct placed *p, unsigned int first, unsigned int end)
+{
+	unsigned int at = 1, width = p->leaves, begin = 0;
+
+	while (begin < end) {
+		if (p->last[at] > first) {
+			if (at < p->leaves) {
+				at *= 2;
+				width /= 2;
+				continue;
+			}
+			p->found[p->n_found++] = p->blocks[begin];
+		}
+		/* On to the next subtree: up from right children, then to the right. */
+		for (; at & 1; at /= 2) {
+			if (at == 1)
+				return;
+			begin -= width;
+			width *= 2;
+		}
+		at++;
+		begin += width;
+	}
+}
+
+/* Returns the lowest offset of @b that overlaps none of those placed. */
+static uint64_t find_offset(struct placed *p, const struct vtac_live_range *b, uint64_t align)
 {
 	uint64_t at = 0;
-	bool moved = true;
 
-	while (moved) {
-		moved = false;
-		for (unsigned int i = 0; i < n; i++) {
-			const struct vtac_live_range *o = s[i].b;
+	p->n_found = 0;
+	find_living(p, b->first, find_place(p, b, true));
+	p->pairs += p->n_found;
+	qsort(p->found, p->n_found, sizeof(void *), compare_offset);
+	for (unsigned int i = 0; i < p->n_found; i++) {
+		const struct vtac_live_range *o = p->found[i];
 
-			if (overlap(o, b) && at < o->offset + o->bytes &&
-			    o->offset < at + b->bytes) {
-				at = (o->offset + o->bytes + align - 1) / align * align;
-				moved = true;
-			}
-		}
+		if (at + b->bytes <= o->offset)
+			break;
+		if (at < o->offset + o->bytes)
+			at = (o->offset + o->bytes + align - 1) / align * align;
 	}
 	return at;
 }
 
-static uint64_t place_all(struct sorted *s, struct vtac_live_range *blocks, unsigned int n,
+/* Returns the bytes in all; UINT64_MAX if that would take too long. */
+static uint64_t place_all(struct placed *p, struct sorted *s, struct vtac_live_range *blocks,
 			  uint64_t align, enum rule rule)
 {
 	uint64_t total = 0;
 
-	for (unsigned int i = 0; i < n; i++)
+	memset(p->last, 0, 2 * (size_t)p->leaves * sizeof(p->last[0]));
+	for (unsigned int i = 0; i < p->n; i++)
 		s[i] = (struct sorted) { &blocks[i], key_of(&blocks[i], rule) };
-	qsort(s, n, sizeof(*s), compare);
-	for (unsigned int i = 0; i < n; i++) {
+	qsort(s, p->n, sizeof(*s), compare);
+	for (unsigned int i = 0; i < p->n; i++) {
 		struct vtac_live_range *b = s[i].b;
 
-		b->offset = find_offset(s, i, b, align);
+		if (p->pairs > PAIRS_MAX)
+			return UINT64_MAX;
+		b->offset = find_offset(p, b, align);
+		mark_placed(p, b);
 		total = b->offset + b->bytes > total ? b->offset + b->bytes : total;
 	}
 	return total;
 }
 
-static uint64_t lower_bound(const struct vtac_live_range *blocks, unsigned int n)
+static int compare_last(const void *pa, const void *pb)
 {
-	uint64_t bound = 0;
+	const struct sorted *a = pa, *b = pb;
 
-	for (unsigned int i = 0; i < n; i++) {
-		uint64_t live = 0;
+	return a->b->last < b->b->last ? -1 : a->b->last > b->b->last;
+}
 
-		for (unsigned int k = 0; k < n; k++)
-			if (blocks[k].first <= blocks[i].first &&
-			    blocks[k].last >= blocks[i].first)
-				live += blocks[k].bytes;
+static void sort_by_last(const struct placed *p, struct sorted *s, struct vtac_live_range *blocks)
+{
+	for (unsigned int i = 0; i < p->n; i++)
+		s[i].b = &blocks[i];
+	qsort(s, p->n, sizeof(*s), compare_last);
+}
+
+/* Free memory, in the order of offsets. The last gap has no end. */
+struct gaps {
+	struct gap {
+		uint64_t offset, end;
+	} *gap;
+	unsigned int n;
+};
+
+static uint64_t take_lowest(struct gaps *g, uint64_t bytes)
+{
+	unsigned int i = 0;
+	uint64_t offset;
+
+	while (g->gap[i].end - g->gap[i].offset < bytes)
+		i++;
+	offset = g->gap[i].offset;
+	g->gap[i].offset += bytes;
+	if (g->gap[i].offset == g->gap[i].end) {
+		g->n--;
+		memmove(g->gap + i, g->gap + i + 1, (g->n - i) * sizeof(g->gap[0]));
+	}
+	return offset;
+}
+
+static void give_back(struct gaps *g, uint64_t offset, uint64_t end)
+{
+	unsigned int from = 0, to = g->n - 1;
+
+	while (from < to) {
+		unsigned int mid = from + (to - from) / 2;
+
+		if (g->gap[mid].offset < offset)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (g->gap[from].offset == end) {
+		g->gap[from].offset = offset;
+	} else {
+		memmove(g->gap + from + 1, g->gap + from, (g->n - from) * sizeof(g->gap[0]));
+		g->gap[from] = (struct gap) { offset, end };
+		g->n++;
+	}
+	if (from && g->gap[from - 1].end == offset) {
+		g->gap[from - 1].end = g->gap[from].end;
+		g->n--;
+		memmove(g->gap + from, g->gap + from + 1, (g->n - from) * sizeof(g->gap[0]));
+	}
+}
+
+/* By BY_BEGIN: step by step, what ends makes room for what begins. */
+static uint64_t place_in_order(const struct placed *p, struct sorted *s,
+			       struct vtac_live_range *blocks, uint64_t align, struct gaps *g)
+{
+	unsigned int ended = 0;
+	uint64_t total = 0;
+
+	sort_by_last(p, s, blocks);
+	g->n = 1;
+	g->gap[0] = (struct gap) { 0, UINT64_MAX };
+	for (unsigned int i = 0; i < p->n; i++) {
+		struct vtac_live_range *b = &blocks[p->blocks[i] - blocks];
+		uint64_t bytes = (b->bytes + align - 1) / align * align;
+
+		for (; s[ended].b->last < b->first; ended++) {
+			const struct vtac_live_range *o = s[ended].b;
+
+			if (o->bytes)
+				give_back(g, o->offset,
+					  o->offset + (o->bytes + align - 1) / align * align);
+		}
+		b->offset = take_lowest(g, bytes);
+		total = b->offset + b->bytes > total ? b->offset + b->bytes : total;
+	}
+	return total;
+}
+
+/* Returns the most bytes that live at one step. It is one at which a block begins. */
+static uint64_t lower_bound(const struct placed *p, struct sorted *s,
+			    struct vtac_live_range *blocks)
+{
+	uint64_t live = 0, bound = 0;
+	unsigned int ended = 0;
+
+	sort_by_last(p, s, blocks);
+	for (unsigned int i = 0; i < p->n; i++) {
+		for (; s[ended].b->last < p->blocks[i]->first; ended++)
+			live -= s[ended].b->bytes;
+		live += p->blocks[i]->bytes;
 		bound = live > bound ? live : bound;
 	}
 	return bound;
+}
+
+static int open_placed(struct vtac_graph *g, struct placed *p, const struct vtac_live_range *blocks,
+		       unsigned int n)
+{
+	*p = (struct placed) { .n = n, .leaves = 1 };
+	while (p->leaves < n)
+		p->leaves *= 2;
+	p->blocks = vtac_alloc(g, n + 1u, sizeof(p->blocks[0]));
+	p->found = vtac_alloc(g, n + 1u, sizeof(p->found[0]));
+	p->last = vtac_alloc(g, 2 * (uint64_t)p->leaves, sizeof(p->last[0]));
+	if (!p->blocks || !p->found || !p->last)
+		return -1;
+	for (unsigned int i = 0; i < n; i++)
+		p->blocks[i] = &blocks[i];
+	qsort(p->blocks, n, sizeof(void *), compare_first);
+	return 0;
 }
 
 int vtac_plan_ranges(struct vtac_graph *g, struct vtac_live_range *blocks, unsigned int n,
 		     uint64_t align, uint64_t *total, uint64_t *bound)
 {
 	struct sorted *s = vtac_alloc(g, n + 1u, sizeof(*s));
-	enum rule best = BY_SIZE;
+	struct gaps gaps = { .gap = vtac_alloc(g, n + 2u, sizeof(gaps.gap[0])) };
+	enum rule best = BY_BEGIN;
+	struct placed p;
 
-	if (!s)
+	if (!s || !gaps.gap || open_placed(g, &p, blocks, n))
 		return -1;
-	*bound = lower_bound(blocks, n);
+	*bound = lower_bound(&p, s, blocks);
 	*total = UINT64_MAX;
 	for (enum rule rule = BY_SIZE; rule < RULES; rule++) {
-		uint64_t size = place_all(s, blocks, n, align, rule);
+		uint64_t size = rule == BY_BEGIN ?
+			place_in_order(&p, s, blocks, align, &gaps) :
+			place_all(&p, s, blocks, align, rule);
 
 		if (size < *total) {
 			*total = size;
 			best = rule;
 		}
 	}
-	place_all(s, blocks, n, align, best);
+	p.pairs = 0;
+	if (best != BY_BEGIN)
+		place_all(&p, s, blocks, align, best);
 	return 0;
 }
 

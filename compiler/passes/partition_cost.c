@@ -163,6 +163,7 @@ static void find_regions(struct prune *p)
 struct sums {
 	uint64_t card, cpu, copies;
 	unsigned int nodes;
+	const char *why;	/* the reason why it goes to the CPU, or NULL */
 };
 
 /* A tensor that a region reads is copied once, however many nodes read it. */
@@ -189,23 +190,14 @@ static void add_copies(struct prune *p, struct sums *sums)
 	}
 }
 
-static void drop_region(struct prune *p, unsigned int region, const struct sums *s)
+static const char *why_dropped(struct vtac_graph *g, const struct sums *s)
 {
-	const char *why = vtac_text(p->g,
-				    "Its region of %u nodes takes %llu cycles on the card and %llu "
-				    "for its copies, but %llu on the CPU (--cpu-rate).",
-				    s->nodes, (unsigned long long)s->card,
-				    (unsigned long long)s->copies + REGION_CYCLES,
-				    (unsigned long long)s->cpu);
-
-	for (unsigned int i = 0; i < p->g->n_nodes; i++) {
-		struct vtac_node *node = p->g->nodes[i];
-
-		if (is_on_card(node) && vtac_set_find(p->region, i) == region) {
-			node->device = VTAC_CPU;
-			node->why = why;
-		}
-	}
+	return vtac_text(g,
+			 "Its region of %u nodes takes %llu cycles on the card and %llu for its "
+			 "copies, but %llu on the CPU (--cpu-rate).",
+			 s->nodes, (unsigned long long)s->card,
+			 (unsigned long long)s->copies + REGION_CYCLES,
+			 (unsigned long long)s->cpu);
 }
 
 static int prune_regions(struct prune *p)
@@ -228,8 +220,19 @@ static int prune_regions(struct prune *p)
 	add_copies(p, sums);
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		if (sums[i].nodes &&
-		    sums[i].cpu < sums[i].card + sums[i].copies + REGION_CYCLES)
-			drop_region(p, i, &sums[i]);
+		    sums[i].cpu < sums[i].card + sums[i].copies + REGION_CYCLES) {
+			sums[i].why = why_dropped(g, &sums[i]);
+			if (!sums[i].why)
+				return -1;
+		}
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const char *why = sums[vtac_set_find(p->region, i)].why;
+
+		if (why && is_on_card(g->nodes[i])) {
+			g->nodes[i]->device = VTAC_CPU;
+			g->nodes[i]->why = why;
+		}
+	}
 	return 0;
 }
 

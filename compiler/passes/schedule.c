@@ -8,62 +8,54 @@
 
 #include "passes.h"
 
-struct order {
-	struct vtac_graph *g;
-	struct vtac_node **nodes;
-	bool *done;		/* by node id */
-	unsigned int n;
-};
-
-static bool ready(const struct order *o, const struct vtac_node *node)
+/*
+ * The turn in which @node runs, by the turns of nodes before it: those of the CPU are even, those of
+ * the card odd.
+ */
+static unsigned int turn_of(const struct vtac_node *node, const unsigned int *turns)
 {
-	for (unsigned int i = 0; i < node->n_in; i++)
-		if (node->in[i] && node->in[i]->producer &&
-		    !o->done[node->in[i]->producer->id])
-			return false;
-	return true;
-}
+	unsigned int turn = node->device == VTAC_CARD;
 
-/* All that @device can do now. One pass is enough: the graph is in order. */
-static void run(struct order *o, enum vtac_device device, int region)
-{
-	for (unsigned int i = 0; i < o->g->n_nodes; i++) {
-		struct vtac_node *node = o->g->nodes[i];
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_node *from = node->in[i] ? node->in[i]->producer : NULL;
+		unsigned int after = from ? turns[from->id] + (from->device != node->device) : 0;
 
-		if (node->device != device || o->done[i] || !ready(o, node))
-			continue;
-		o->done[i] = true;
-		o->nodes[o->n++] = node;
-		node->region = region;
+		turn = after > turn ? after : turn;
 	}
+	return turn;
 }
 
 int vtac_pass_schedule(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	struct order o = { .g = g };
-	int region = 0;
+	struct vtac_node **nodes = vtac_alloc(g, g->n_nodes + 1u, sizeof(void *));
+	unsigned int *turns = vtac_alloc(g, g->n_nodes + 1u, sizeof(turns[0]));
+	/* The number of nodes in each turn, then the place of its next one */
+	unsigned int *at = vtac_alloc(g, g->n_nodes + 2u, sizeof(at[0])), n = 0;
+	int region = -1;
 
 	(void)opt;
-	o.nodes = vtac_alloc(g, g->n_nodes + 1u, sizeof(void *));
-	o.done = vtac_alloc(g, g->n_nodes + 1u, sizeof(o.done[0]));
-	if (!o.nodes || !o.done)
+	if (!nodes || !turns || !at)
 		return -1;
-	while (o.n < g->n_nodes) {
-		unsigned int before = o.n;
-
-		run(&o, VTAC_CPU, -1);
-		if (o.n < g->n_nodes) {
-			unsigned int begin = o.n;
-
-			run(&o, VTAC_CARD, region);
-			region += o.n > begin;
-		}
-		if (o.n == before)
-			return vtac_fail(g, NULL, "Internal error: the graph has no order.");
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		turns[i] = turn_of(g->nodes[i], turns);
+		at[turns[i]]++;
 	}
-	g->nodes = o.nodes;
-	g->max_nodes = g->n_nodes;
+	for (unsigned int i = 0; i < g->n_nodes + 2u; i++) {
+		unsigned int count = at[i];
+
+		at[i] = n;
+		n += count;
+	}
 	for (unsigned int i = 0; i < g->n_nodes; i++)
-		g->nodes[i]->id = i;
+		nodes[at[turns[i]]++] = g->nodes[i];
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		bool card = nodes[i]->device == VTAC_CARD;
+
+		region += card && (!i || nodes[i - 1]->device != VTAC_CARD);
+		nodes[i]->region = card ? region : -1;
+		nodes[i]->id = i;
+	}
+	g->nodes = nodes;
+	g->max_nodes = g->n_nodes;
 	return 0;
 }

@@ -14,6 +14,7 @@ struct quantiser {
 	int32_t *zero;			/* the integer of 0 */
 	int32_t *lo, *hi;		/* limits of its integers, proved */
 	bool *fixed;			/* others' scales depend on it */
+	float *alone;			/* calibrated() for in_top levels, in choose_scales() */
 	unsigned int ids;
 };
 

@@ -109,13 +109,21 @@ static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
 
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
-	float lo, hi;
+	/* A tensor's users ask for it too, of whom there may be many. */
+	float *kept = q->alone && levels == q->in_top ? &q->alone[t->id] : NULL;
+	float lo, hi, scale;
 
+	if (kept && *kept > 0)
+		return *kept;
 	if (vtac_is_given(t)) {
 		given_span(t, &lo, &hi);
-		return fmaxf(-lo, hi) / (float)levels;
+		scale = fmaxf(-lo, hi) / (float)levels;
+	} else {
+		scale = reach_of(q, t, levels) / (float)levels;
 	}
-	return reach_of(q, t, levels) / (float)levels;
+	if (kept)
+		*kept = scale;
+	return scale;
 }
 
 /* Sets the range of both sides of 0, for @steps integers in all. It includes 0. */
@@ -238,62 +246,86 @@ static float align(float base, float want)
 	return base * exp2f(ceilf(log2f(want / base) - 0.03f));
 }
 
+/* Classes whose scales are aligned to each other, by the numbers of their tensors */
+struct group {
+	const unsigned int *members;
+	unsigned int n;
+};
+
 /* Returns the squared bits that all members lose if their scales are aligned to @base. */
-static float alignment_loss(const struct classes *c, unsigned int group, float base)
+static float alignment_loss(const struct classes *c, const struct group *group, float base)
 {
 	float sum = 0;
 
-	for (unsigned int i = 0; i < c->q->ids; i++)
-		if (c->want[i] > 0 && vtac_set_find(c->aligned, i) == group) {
-			float bits = log2f(align(base, c->want[i]) / c->want[i]);
+	for (unsigned int i = 0; i < group->n; i++) {
+		float want = c->want[group->members[i]], bits = log2f(align(base, want) / want);
 
-			sum += bits * bits;
-		}
+		sum += bits * bits;
+	}
 	return sum;
 }
 
 /* Greatest shift between aligned scales: smaller values need no finer steps. */
 #define APART_MAX	12
+/* Members whose scales are tried as the base: all, or so many of a larger group */
+#define BASES_MAX	64u
 
-static void align_group(struct classes *c, unsigned int group)
+static void align_group(struct classes *c, const struct group *group)
 {
+	unsigned int bases = group->n < BASES_MAX ? group->n : BASES_MAX;
 	float best = 0, least = INFINITY, most = 0;
 
-	for (unsigned int i = 0; i < c->q->ids; i++)
-		if (c->want[i] > 0 && vtac_set_find(c->aligned, i) == group) {
-			float bits = alignment_loss(c, group, c->want[i]);
+	for (unsigned int i = 0; i < bases; i++) {
+		float base = c->want[group->members[(uint64_t)i * group->n / bases]];
+		float bits = alignment_loss(c, group, base);
 
-			most = fmaxf(most, c->want[i]);
-			if (bits < least) {
-				least = bits;
-				best = c->want[i];
-			}
+		if (bits < least) {
+			least = bits;
+			best = base;
 		}
-	for (unsigned int i = 0; best > 0 && i < c->q->ids; i++)
-		if (c->want[i] > 0 && vtac_set_find(c->aligned, i) == group)
-			c->want[i] = align(best, fmaxf(c->want[i],
-						       most * exp2f(-APART_MAX)));
+	}
+	for (unsigned int i = 0; i < group->n; i++)
+		most = fmaxf(most, c->want[group->members[i]]);
+	for (unsigned int i = 0; best > 0 && i < group->n; i++) {
+		float *want = &c->want[group->members[i]];
+
+		*want = align(best, fmaxf(*want, most * exp2f(-APART_MAX)));
+	}
 }
 
 /* Classes of one scale are aligned as wholes. */
-static void align_all(struct classes *c)
+static int align_all(struct classes *c)
 {
-	unsigned int *members = NULL;
+	unsigned int ids = c->q->ids, n = 0;
+	unsigned int *members = vtac_alloc(c->q->g, ids, sizeof(members[0]));
+	/* Of each group, the number of its members, then the place behind its last */
+	unsigned int *end = vtac_alloc(c->q->g, ids + 1u, sizeof(end[0]));
 
-	members = vtac_alloc(c->q->g, c->q->ids, sizeof(members[0]));
-	for (unsigned int i = 0; i < c->q->ids; i++) {
+	if (!members || !end)
+		return -1;
+	for (unsigned int i = 0; i < ids; i++) {
 		unsigned int first = vtac_set_find(c->same, i);
 		unsigned int group = vtac_set_find(c->aligned, i);
 
 		if (first != i)
 			vtac_set_unite(c->aligned, first, group);
 	}
-	for (unsigned int i = 0; members && i < c->q->ids; i++)
+	for (unsigned int i = 0; i < ids; i++)
 		if (c->want[i] > 0)
-			members[vtac_set_find(c->aligned, i)]++;
-	for (unsigned int i = 0; members && i < c->q->ids; i++)
-		if (members[i] > 1)
-			align_group(c, i);
+			end[vtac_set_find(c->aligned, i)]++;
+	for (unsigned int i = 0; i < ids; i++) {
+		unsigned int count = end[i];
+
+		end[i] = n;
+		n += count;
+	}
+	for (unsigned int i = 0; i < ids; i++)
+		if (c->want[i] > 0)
+			members[end[vtac_set_find(c->aligned, i)]++] = i;
+	for (unsigned int i = 0, first = 0; i < ids; first = end[i++])
+		if (end[i] - first > 1)
+			align_group(c, &(struct group) { members + first, end[i] - first });
+	return 0;
 }
 
 /* The integer for 0 if the least has to be @lo steps below. */
@@ -334,7 +366,8 @@ int choose_scales(struct quantiser *q)
 	c.hi = vtac_alloc(q->g, q->ids, sizeof(c.hi[0]));
 	c.shifted = vtac_alloc(q->g, q->ids, sizeof(c.shifted[0]));
 	c.given = vtac_alloc(q->g, q->ids, sizeof(c.given[0]));
-	if (!c.same || !c.aligned || !c.want || !c.lo || !c.hi || !c.shifted || !c.given)
+	q->alone = vtac_alloc(q->g, q->ids, sizeof(q->alone[0]));
+	if (!q->alone || !c.same || !c.aligned || !c.want || !c.lo || !c.hi || !c.shifted || !c.given)
 		return -1;
 	for (unsigned int i = 0; i < q->ids; i++) {
 		c.same[i] = i;
@@ -346,7 +379,9 @@ int choose_scales(struct quantiser *q)
 	choose_zeros(&c);
 	if (choose_wanted(&c))
 		return -1;
-	align_all(&c);
+	q->alone = NULL;	/* later passes change what users a tensor has */
+	if (align_all(&c))
+		return -1;
 	mark_fixed(&c);
 	for (unsigned int i = 0; i < q->g->n_tensors; i++) {
 		const struct vtac_tensor *t = q->g->tensors[i];

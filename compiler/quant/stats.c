@@ -227,24 +227,35 @@ int vtac_pass_stats(struct vtac_graph *g, const struct vtac_options *opt)
 
 /* ---- ranges ---- */
 
-/* The sum of squared errors, if values are cut off behind @bins bins. */
-static double error_of(const struct vtac_stats *s, unsigned int bins, int levels)
+/* Of the first i bins: how many values they have, their sum, and the sum of their squares */
+struct moments {
+	double n[VTAC_BINS + 1], sum[VTAC_BINS + 1], squares[VTAC_BINS + 1];
+};
+
+/* Values are in the middles of their bins, whose width is 1 here: then all sums are exact. */
+static void add_up(struct moments *m, const struct vtac_stats *s)
 {
-	double width = s->range / (double)VTAC_BINS, top = bins * width, step = top / levels;
-	double cut = 0, within = 0;
-
+	m->n[0] = 0;
+	m->sum[0] = 0;
+	m->squares[0] = 0;
 	for (unsigned int i = 0; i < VTAC_BINS; i++) {
-		double over = (i + 0.5) * width - top;
-
-		/* The error of a value that rounds to 0 is the value. */
-		if (i < bins && (i + 0.5) * width < step / 2)
-			within += s->hist[i] * (i + 0.5) * (i + 0.5) * width * width;
-		else if (i < bins)
-			within += s->hist[i] * step * step / 12;
-		else
-			cut += s->hist[i] * over * over;
+		m->n[i + 1] = m->n[i] + s->hist[i];
+		m->sum[i + 1] = m->sum[i] + s->hist[i] * (i + 0.5);
+		m->squares[i + 1] = m->squares[i] + s->hist[i] * (i + 0.5) * (i + 0.5);
 	}
-	return cut + within;
+}
+
+/* The sum of squared errors, in bins, if values are cut off behind @bins bins. */
+static double error_of(const struct moments *m, unsigned int bins, int levels)
+{
+	double step = (double)bins / levels;
+	unsigned int zero = (unsigned int)ceil(step / 2 - 0.5);
+	double cut = (m->squares[VTAC_BINS] - m->squares[bins]) -
+		     2.0 * bins * (m->sum[VTAC_BINS] - m->sum[bins]) +
+		     (double)bins * bins * (m->n[VTAC_BINS] - m->n[bins]);
+
+	/* The error of a value that rounds to 0 is the value. */
+	return cut + m->squares[zero] + (m->n[bins] - m->n[zero]) * step * step / 12;
 }
 
 static unsigned int best_bins(const struct vtac_stats *s, int levels)
@@ -252,10 +263,12 @@ static unsigned int best_bins(const struct vtac_stats *s, int levels)
 	unsigned int used = (unsigned int)(fmaxf(-s->lo, s->hi) * VTAC_BINS / s->range) + 1;
 	unsigned int best = used;
 	double least = INFINITY;
+	struct moments m;
 
+	add_up(&m, s);
 	for (unsigned int i = 64; i > 6; i--) {
 		unsigned int bins = (unsigned int)((uint64_t)used * i / 64);
-		double e = bins ? error_of(s, bins, levels) : INFINITY;
+		double e = bins ? error_of(&m, bins, levels) : INFINITY;
 
 		if (e < least) {
 			least = e;
