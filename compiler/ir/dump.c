@@ -33,14 +33,15 @@ static void print_resize(FILE *f, const struct vtac_resize *r, int rank)
 {
 	static const char *const coords[] = {
 		"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners",
-		"half_pixel_symmetric",
+		"half_pixel_symmetric", "half_pixel_for_nn", "crop",
 	};
+	static const char *const modes[] = { "nearest", "linear", "cubic" };
 	static const char *const rounds[] = {
 		"prefer_floor", "prefer_ceil", "floor", "ceil",
 	};
 
-	fprintf(f, " %s %s %s scale", r->mode == VTAC_LINEAR ? "linear" : "nearest",
-		coords[r->coord], rounds[r->round]);
+	fprintf(f, " %s %s %s%s%s scale", modes[r->mode], coords[r->coord], rounds[r->round],
+		r->exclude ? " exclude_outside" : "", r->antialias ? " antialias" : "");
 	for (int i = 0; i < rank; i++)
 		fprintf(f, "%s%.9g", i ? "," : " ", (double)r->scale[i]);
 }
@@ -166,6 +167,18 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 			(double)a->nms.overlap);
 		if (a->nms.has_score)
 			fprintf(f, " score %.9g", (double)a->nms.score);
+		break;
+	case VTAC_GRID_SAMPLE:
+		fprintf(f, " mode %d pad %d align %d", (int)a->grid.mode, (int)a->grid.pad,
+			a->grid.align);
+		break;
+	case VTAC_ROI_ALIGN:
+		fprintf(f, " h %" PRId64 " w %" PRId64 " samples %" PRId64 " scale %.9g max %d "
+			"half %d", a->roi.h, a->roi.w, a->roi.samples, (double)a->roi.scale,
+			a->roi.max, a->roi.half);
+		break;
+	case VTAC_EINSUM:
+		fprintf(f, " %s,%s->%s", a->einsum.a, a->einsum.b, a->einsum.y);
 		break;
 	case VTAC_CAST:
 		fprintf(f, " to %s", vtac_dtype_name(a->cast.to));

@@ -284,6 +284,9 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_UNIQUE_INVERSE] = "unique_inverse",
 	[VTAC_NMS] = "nms",
 	[VTAC_COUNT] = "count",
+	[VTAC_GRID_SAMPLE] = "grid_sample",
+	[VTAC_ROI_ALIGN] = "roi_align",
+	[VTAC_EINSUM] = "einsum",
 };
 
 const char *vtac_op_name(enum vtac_op op)

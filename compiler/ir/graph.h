@@ -70,6 +70,9 @@ enum vtac_op {
 	VTAC_RESIZE,		/* x */
 	VTAC_LIMIT,		/* x, [least], [most]: a clip of any type, by one value each */
 	VTAC_LRN, VTAC_DET,	/* x */
+	VTAC_GRID_SAMPLE,	/* x, grid */
+	VTAC_ROI_ALIGN,		/* x, rois [count][4], numbers of images [count] */
+	VTAC_EINSUM,		/* a, [b]: sums of products over dimensions, by labels */
 	VTAC_ONE_HOT,		/* indices, depth, values [2] */
 	/* Those that move values */
 	VTAC_CONCAT,		/* any number */
@@ -138,10 +141,10 @@ struct vtac_reshape {
 	bool allow_zero;	/* TO_SHAPE: 0 is a size, not the input's size */
 };
 
-enum vtac_resize_mode { VTAC_NEAREST, VTAC_LINEAR };
+enum vtac_resize_mode { VTAC_NEAREST, VTAC_LINEAR, VTAC_CUBIC };
 enum vtac_resize_coord {
 	VTAC_HALF_PIXEL, VTAC_PYTORCH_HALF_PIXEL, VTAC_ASYMMETRIC, VTAC_ALIGN_CORNERS,
-	VTAC_HALF_PIXEL_SYMMETRIC,
+	VTAC_HALF_PIXEL_SYMMETRIC, VTAC_HALF_PIXEL_FOR_NN, VTAC_CROP,
 };
 enum vtac_resize_round {
 	VTAC_ROUND_PREFER_FLOOR, VTAC_ROUND_PREFER_CEIL, VTAC_ROUND_FLOOR, VTAC_ROUND_CEIL,
@@ -156,6 +159,15 @@ struct vtac_resize {
 	int axes[VTAC_RANK_MAX];	/* that scales and sizes are of, in their order */
 	int n_axes;			/* 0: of all dimensions */
 	float scale[VTAC_RANK_MAX];	/* output / input of each dimension */
+	bool exclude, antialias;
+	float cubic, extrapolation;	/* CUBIC's coefficient; what is outside of a CROP */
+	float start[VTAC_RANK_MAX], end[VTAC_RANK_MAX];	/* CROP: the region, of 0 to 1 */
+};
+
+/* A letter for each dimension, '.' for any number of them; without once shapes are known. */
+#define VTAC_LABELS_MAX	(VTAC_RANK_MAX + 2)
+struct vtac_einsum {
+	char a[VTAC_LABELS_MAX], b[VTAC_LABELS_MAX], y[VTAC_LABELS_MAX];
 };
 
 enum vtac_pad_mode { VTAC_PAD_CONSTANT, VTAC_PAD_REFLECT, VTAC_PAD_EDGE, VTAC_PAD_WRAP };
@@ -205,6 +217,9 @@ union vtac_attr {
 	struct { int64_t k; enum vtac_dtype to; bool given; } eye;
 	struct { int axis; bool flat, sorted; } unique;	/* flat: of all values */
 	struct { int64_t most; bool centre, has_score; float overlap, score; } nms;
+	struct { enum vtac_resize_mode mode; enum vtacpu_grid_pad pad; bool align; } grid;
+	struct { int64_t h, w, samples; float scale; bool max, half; } roi;
+	struct vtac_einsum einsum;
 	double mel[5];					/* MEL_WEIGHTS: the inputs */
 	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;

@@ -625,30 +625,6 @@ static int dequantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 	return quant_operands(g, node, c);
 }
 
-static int resize_calls(struct vtac_graph *g, const struct vtac_node *node,
-			struct vtac_call *calls, unsigned int *n)
-{
-	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_RESIZE);
-	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
-	const struct vtac_resize *r = &node->attr.resize;
-	uint32_t inner;
-
-	if (x->rank != 4 || x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1])
-		return vtac_fail(g, node, "Only height and width of pictures can be resized.");
-	/* Enumerations have the same order here and there. */
-	c->p.resize = (struct vtacpu_resize){
-		.type = vtac_cpu_type(x->dtype),
-		.ih = (uint32_t)x->dims[2], .iw = (uint32_t)x->dims[3],
-		.oh = (uint32_t)y->dims[2], .ow = (uint32_t)y->dims[3],
-		.mode = r->mode, .coord = r->coord, .round = r->round,
-		.scale_h = r->scale[2], .scale_w = r->scale[3],
-	};
-	kernel_around(x, 2, &c->p.resize.planes, &inner);
-	c->io[0] = x;
-	c->io[1] = y;
-	return 0;
-}
-
 /* ---- all of them ---- */
 
 struct binding {
@@ -678,7 +654,7 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_GATHER] = { kernel_gather, true }, [VTAC_GATHER_ELEMENTS] = { kernel_elements, true },
 	[VTAC_SCATTER_ELEMENTS] = { kernel_elements, true },
 	[VTAC_GATHER_ND] = { kernel_slices, true }, [VTAC_SCATTER_ND] = { kernel_slices, true },
-	[VTAC_RESIZE] = { resize_calls, true },
+	[VTAC_RESIZE] = { kernel_resize, true },
 	[VTAC_QUANTIZE] = { quantize_calls, true }, [VTAC_DEQUANTIZE] = { dequantize_calls, true },
 	[VTAC_CONCAT] = { kernel_concat, true }, [VTAC_SPLIT] = { kernel_split, true },
 	[VTAC_SLICE] = { kernel_slice, true }, [VTAC_PAD] = { kernel_pad, true },
@@ -692,6 +668,8 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_NON_ZERO] = { kernel_non_zero, true }, [VTAC_UNIQUE] = { kernel_unique, true },
 	[VTAC_UNIQUE_INVERSE] = { kernel_unique, true }, [VTAC_NMS] = { kernel_nms, true },
 	[VTAC_COUNT] = { kernel_count, true },
+	[VTAC_GRID_SAMPLE] = { kernel_grid_sample, false },
+	[VTAC_ROI_ALIGN] = { kernel_roi_align, true }, [VTAC_EINSUM] = { kernel_einsum, false },
 };
 
 static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool any_type)

@@ -70,6 +70,16 @@ int kernel_elements(struct vtac_graph *g, const struct vtac_node *node, struct v
 int kernel_slices(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		  unsigned int *n);
 
+/* kernel_sample.c */
+int kernel_resize(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n);
+int kernel_grid_sample(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		       unsigned int *n);
+int kernel_roi_align(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		     unsigned int *n);
+int kernel_einsum(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		  unsigned int *n);
+
 /* kernel_choose.c */
 int kernel_non_zero(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		    unsigned int *n);

@@ -425,6 +425,8 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_EYE] = shape_eye, [VTAC_MEL_WEIGHTS] = shape_mel_weights,
 	[VTAC_NON_ZERO] = shape_non_zero, [VTAC_UNIQUE] = shape_unique,
 	[VTAC_UNIQUE_INVERSE] = shape_unique, [VTAC_NMS] = shape_nms, [VTAC_COUNT] = shape_count,
+	[VTAC_GRID_SAMPLE] = shape_grid_sample, [VTAC_ROI_ALIGN] = shape_roi_align,
+	[VTAC_EINSUM] = shape_einsum,
 };
 
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node)

@@ -32,6 +32,11 @@ int shape_pool(struct vtac_graph *g, struct vtac_node *node);
 int shape_resize(struct vtac_graph *g, struct vtac_node *node);
 int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node);
 
+/* shape_sample.c */
+int shape_grid_sample(struct vtac_graph *g, struct vtac_node *node);
+int shape_roi_align(struct vtac_graph *g, struct vtac_node *node);
+int shape_einsum(struct vtac_graph *g, struct vtac_node *node);
+
 /* shape_choose.c */
 int shape_non_zero(struct vtac_graph *g, struct vtac_node *node);
 int shape_unique(struct vtac_graph *g, struct vtac_node *node);

@@ -243,7 +243,8 @@ static int resize_scales(struct vtac_graph *g, struct vtac_node *node, int64_t *
 		return vtac_fail(g, node,
 				 "Its scales are not constant, or not one for each dimension.");
 	for (int i = 0; i < r->n_axes; i++) {
-		double size = floor((double)x->dims[r->axes[i]] * (double)scale[i]);
+		double part = (double)r->end[r->axes[i]] - (double)r->start[r->axes[i]];
+		double size = floor((double)x->dims[r->axes[i]] * part * (double)scale[i]);
 
 		if (resize_by(g, node, r->axes[i], scale[i], size, dims))
 			return -1;
@@ -323,6 +324,28 @@ static int resize_axes(struct vtac_graph *g, struct vtac_node *node, int64_t *di
 	return 0;
 }
 
+/* The region of a crop: all starts, then all ends, of the axes. Scales are of this region. */
+static int resize_region(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *t = node->n_in > 3 ? node->in[3] : NULL;
+	struct vtac_resize *r = &node->attr.resize;
+
+	for (int i = 0; i < VTAC_RANK_MAX; i++) {
+		r->start[i] = 0;
+		r->end[i] = 1;
+	}
+	if (r->coord != VTAC_CROP)
+		return 0;
+	if (!t || !t->data || t->dtype != VTAC_F32 || vtac_elements(t) != 2 * r->n_axes)
+		return vtac_fail(g, node, "Its region of interest is not constant floats, two for "
+				 "each dimension.");
+	for (int i = 0; i < r->n_axes; i++) {
+		r->start[r->axes[i]] = ((const float *)t->data)[i];
+		r->end[r->axes[i]] = ((const float *)t->data)[r->n_axes + i];
+	}
+	return 0;
+}
+
 int shape_resize(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
@@ -333,7 +356,7 @@ int shape_resize(struct vtac_graph *g, struct vtac_node *node)
 	if (node->n_in > 1) {
 		if (!scales && !sizes)
 			return vtac_fail(g, node, "It has neither scales nor sizes.");
-		if (resize_axes(g, node, dims) ||
+		if (resize_axes(g, node, dims) || resize_region(g, node) ||
 		    (sizes ? resize_sizes(g, node, dims) : resize_scales(g, node, dims)))
 			return -1;
 		if (vtac_node_resize_in(g, node, 1))

@@ -169,14 +169,15 @@ static int read_resize_axes(struct onnx_node *n, struct vtac_resize *r)
 {
 	static const char *const aspects[] = { "stretch", "not_larger", "not_smaller", NULL };
 	const Onnx__AttributeProto *axes = onnx_attr(n, "axes");
-	int64_t antialias;
+	int64_t antialias, exclude;
 	int aspect;
 
 	if (onnx_attr_int(n, "antialias", 0, &antialias) ||
+	    onnx_attr_int(n, "exclude_outside", 0, &exclude) ||
 	    onnx_attr_word(n, "keep_aspect_ratio_policy", aspects, 0, &aspect))
 		return -1;
-	if (antialias)
-		return onnx_fail(n, "Smoothing of smaller pictures (antialias) is not supported.");
+	r->antialias = antialias;
+	r->exclude = exclude;
 	if (axes && axes->n_ints > VTAC_RANK_MAX)
 		return onnx_fail(n, "It has %zu axes.", axes->n_ints);
 	r->aspect = (enum vtac_resize_aspect)aspect;
@@ -190,38 +191,39 @@ static int read_resize_axes(struct onnx_node *n, struct vtac_resize *r)
 }
 
 /*
- * Inputs of the graph's node: x, scales, sizes. Opset 10 has no sizes and no way to give
- * where coordinates are; the region of interest is for a mode that is not supported.
+ * Inputs of the graph's node: x, scales, sizes, region of interest. Opset 10 has no sizes and no way
+ * to give where coordinates are.
  */
 static int read_resize(struct onnx_node *n)
 {
-	static const char *const modes[] = { "nearest", "linear", NULL };
+	static const char *const modes[] = { "nearest", "linear", "cubic", NULL };
 	static const char *const coords[] = { "half_pixel", "pytorch_half_pixel", "asymmetric",
-					      "align_corners", "half_pixel_symmetric", NULL };
+					      "align_corners", "half_pixel_symmetric",
+					      "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL };
 	static const char *const rounds[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
 					      "ceil", NULL };
 	bool old = n->r->opset < 11;
-	struct vtac_node *node = onnx_make(n, VTAC_RESIZE, 3);
+	struct vtac_node *node = onnx_make(n, VTAC_RESIZE, 4);
 	int mode, coord, round;
-	float number;
+	float cubic, outside;
 
 	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
 	    onnx_attr_word(n, "coordinate_transformation_mode", coords, old ? 2 : 0, &coord) ||
 	    onnx_attr_word(n, "nearest_mode", rounds, old ? 2 : 0, &round) ||
-	    onnx_attr_float(n, "cubic_coeff_a", 0, &number) ||
-	    onnx_attr_float(n, "extrapolation_value", 0, &number))
+	    onnx_attr_float(n, "cubic_coeff_a", -0.75f, &cubic) ||
+	    onnx_attr_float(n, "extrapolation_value", 0, &outside))
 		return -1;
-	onnx_attr(n, "exclude_outside");
 	node->attr.resize = (struct vtac_resize){
 		.mode = (enum vtac_resize_mode)mode, .coord = (enum vtac_resize_coord)coord,
-		.round = (enum vtac_resize_round)round,
+		.round = (enum vtac_resize_round)round, .cubic = cubic, .extrapolation = outside,
 	};
 	if (old)
 		return 0;
 	if (read_resize_axes(n, &node->attr.resize))
 		return -1;
 	return vtac_node_set_in(n->g, node, 1, n->n_in > 2 ? n->in[2] : NULL) ||
-	       vtac_node_set_in(n->g, node, 2, n->n_in > 3 ? n->in[3] : NULL);
+	       vtac_node_set_in(n->g, node, 2, n->n_in > 3 ? n->in[3] : NULL) ||
+	       vtac_node_set_in(n->g, node, 3, n->n_in > 1 ? n->in[1] : NULL);
 }
 
 /* Read Upsample, the Resize of opsets before 10. */
@@ -242,14 +244,56 @@ static int read_upsample(struct onnx_node *n)
 	return scales ? vtac_node_set_in(n->g, node, 1, scales) : 0;
 }
 
+static int read_grid_sample(struct onnx_node *n)
+{
+	/* The names of opset 20, and those of 16 */
+	static const char *const modes[] = { "nearest", "linear", "cubic", "bilinear", "bicubic",
+					     NULL };
+	static const char *const pads[] = { "zeros", "border", "reflection", NULL };
+	struct vtac_node *node = onnx_make(n, VTAC_GRID_SAMPLE, 2);
+	int64_t align;
+	int mode, pad;
+
+	if (!node || onnx_attr_word(n, "mode", modes, 1, &mode) ||
+	    onnx_attr_word(n, "padding_mode", pads, 0, &pad) ||
+	    onnx_attr_int(n, "align_corners", 0, &align))
+		return -1;
+	node->attr.grid.mode = (enum vtac_resize_mode)(mode > 2 ? mode - 2 : mode);
+	node->attr.grid.pad = (enum vtacpu_grid_pad)pad;
+	node->attr.grid.align = align;
+	return 0;
+}
+
+static int read_roi_align(struct onnx_node *n)
+{
+	static const char *const modes[] = { "avg", "max", NULL };
+	static const char *const coords[] = { "half_pixel", "output_half_pixel", NULL };
+	struct vtac_node *node = onnx_make(n, VTAC_ROI_ALIGN, 3);
+	int mode, coord;
+
+	if (!node || onnx_attr_word(n, "mode", modes, 0, &mode) ||
+	    onnx_attr_word(n, "coordinate_transformation_mode", coords, n->r->opset < 16,
+			   &coord) ||
+	    onnx_attr_int(n, "output_height", 1, &node->attr.roi.h) ||
+	    onnx_attr_int(n, "output_width", 1, &node->attr.roi.w) ||
+	    onnx_attr_int(n, "sampling_ratio", 0, &node->attr.roi.samples) ||
+	    onnx_attr_float(n, "spatial_scale", 1, &node->attr.roi.scale))
+		return -1;
+	node->attr.roi.max = mode;
+	node->attr.roi.half = !coord;
+	return 0;
+}
+
 const struct onnx_op onnx_window_ops[] = {
 	{ "AveragePool", 1, 1, 1, read_avg_pool, NULL },
 	{ "Conv", 2, 3, 1, read_conv, NULL },
 	{ "ConvTranspose", 2, 3, 1, read_conv_transpose, NULL },
 	{ "GlobalAveragePool", 1, 1, 1, read_global_avg_pool, NULL },
 	{ "GlobalMaxPool", 1, 1, 1, read_global_max_pool, NULL },
+	{ "GridSample", 2, 2, 1, read_grid_sample, NULL },
 	{ "MaxPool", 1, 1, 2, read_max_pool, NULL },
 	{ "Resize", 1, 4, 1, read_resize, NULL },
+	{ "RoiAlign", 3, 3, 1, read_roi_align, NULL },
 	{ "Upsample", 1, 2, 1, read_upsample, NULL },
 	{ NULL, 0, 0, 0, NULL, NULL },
 };

@@ -16,15 +16,6 @@
 
 #include "sizes.h"
 
-#define BOUNDS_MAX	VTAC_RANK_MAX
-
-struct sizes {
-	struct vtac_graph *g;
-	struct vtac_node *node;
-	struct vtac_tensor *in[SIZES_INPUTS];	/* before constants moved to attributes */
-	unsigned int n_in;
-};
-
 static int fail_open(struct sizes *s, const struct vtac_tensor *t)
 {
 	return vtac_fail(s->g, s->node,
@@ -35,13 +26,13 @@ static int fail_open(struct sizes *s, const struct vtac_tensor *t)
 
 /* ---- making nodes, which are shaped at once ---- */
 
-static struct vtac_tensor *integer(struct sizes *s, int64_t value)
+struct vtac_tensor *sizes_integer(struct sizes *s, int64_t value)
 {
 	return vtac_tensor_const(s->g, "number", VTAC_I64, 0, NULL, &value, true);
 }
 
-static struct vtac_node *new_node(struct sizes *s, enum vtac_op op, struct vtac_tensor *const *in,
-				  unsigned int n_in)
+struct vtac_node *sizes_node(struct sizes *s, enum vtac_op op, struct vtac_tensor *const *in,
+			     unsigned int n_in)
 {
 	const char *name = vtac_text(s->g, "%s.%s", s->node->name, vtac_op_name(op));
 	struct vtac_node *node = name ? vtac_node_new(s->g, op, name, n_in, 1) : NULL;
@@ -58,7 +49,7 @@ static struct vtac_node *new_node(struct sizes *s, enum vtac_op op, struct vtac_
 }
 
 /* Its output, shaped; or, folded or left out, what is in its place. */
-static struct vtac_tensor *finish(struct sizes *s, struct vtac_node *node)
+struct vtac_tensor *sizes_finish(struct sizes *s, struct vtac_node *node)
 {
 	struct vtac_tensor *y = node ? node->out[0] : NULL;
 
@@ -70,7 +61,7 @@ static struct vtac_tensor *two(struct sizes *s, enum vtac_op op, struct vtac_ten
 {
 	struct vtac_tensor *in[] = { a, b };
 
-	return a && b ? finish(s, new_node(s, op, in, 2)) : NULL;
+	return a && b ? sizes_finish(s, sizes_node(s, op, in, 2)) : NULL;
 }
 
 static struct vtac_tensor *reshaped(struct sizes *s, struct vtac_tensor *x, int rank,
@@ -85,7 +76,7 @@ static struct vtac_tensor *reshaped(struct sizes *s, struct vtac_tensor *x, int 
 	/* A Reshape of one value to one value may be left out: then it is @x. */
 	if (x && x->rank == rank && (!rank || (rank == 1 && x->dims[0] == dims[0])))
 		return x;
-	return in[1] ? finish(s, new_node(s, VTAC_RESHAPE, in, 2)) : NULL;
+	return in[1] ? sizes_finish(s, sizes_node(s, VTAC_RESHAPE, in, 2)) : NULL;
 }
 
 /* 0, 1, ..., as a constant that broadcasts along dimension @d of @t. */
@@ -107,12 +98,12 @@ static struct vtac_tensor *in_use(struct sizes *s, const struct vtac_tensor *t, 
 				  struct vtac_tensor *size)
 {
 	struct vtac_tensor *in[] = { counter(s, t, d), size };
-	struct vtac_node *node = in[0] && size ? new_node(s, VTAC_BINARY, in, 2) : NULL;
+	struct vtac_node *node = in[0] && size ? sizes_node(s, VTAC_BINARY, in, 2) : NULL;
 
 	if (!node)
 		return NULL;
 	node->attr.binary.op = VTACPU_LESS;
-	return finish(s, node);
+	return sizes_finish(s, node);
 }
 
 /* ---- what is behind a size ---- */
@@ -142,7 +133,7 @@ static int mask_input(struct sizes *s, unsigned int i, enum neutral v)
 	struct vtac_tensor *x = s->in[i];
 	struct vtac_tensor *in[] = { in_use(s, x, x->open, x->size), x,
 				     neutral_value(s, x->dtype, v) };
-	struct vtac_node *node = in[0] && in[2] ? new_node(s, VTAC_WHERE, in, 3) : NULL;
+	struct vtac_node *node = in[0] && in[2] ? sizes_node(s, VTAC_WHERE, in, 3) : NULL;
 	struct vtac_tensor *y = node ? node->out[0] : NULL;
 
 	return y && !vtac_shape_made(s->g, node) ? vtac_node_set_in(s->g, s->node, i, y) : -1;
@@ -202,6 +193,14 @@ static int size_images(struct sizes *s)
 		if (s->in[i] && s->in[i]->size && (i || s->in[i]->open))
 			return fail_open(s, s->in[i]);
 	return keep(s, s->in[0], 0);
+}
+
+/* As many results as there are regions. */
+static int size_rois(struct sizes *s)
+{
+	if (s->in[0]->size)
+		return fail_open(s, s->in[0]);
+	return keep(s, s->in[1]->size ? s->in[1] : s->in[2], 0);
 }
 
 static int size_gemm(struct sizes *s)
@@ -403,10 +402,10 @@ static int size_reshape(struct sizes *s)
 			continue;
 		if (y->dims[d] % n == 0)
 			return set_size(s, y, d, two(s, VTAC_MUL, x->size,
-						     integer(s, y->dims[d] / n)));
+						     sizes_integer(s, y->dims[d] / n)));
 		if (n % y->dims[d] == 0)
 			return set_size(s, y, d, two(s, VTAC_DIV, x->size,
-						     integer(s, n / y->dims[d])));
+						     sizes_integer(s, n / y->dims[d])));
 	}
 	return vtac_fail(s->g, s->node, "Its shape mixes a dimension whose size data decides with "
 			 "others.");
@@ -434,21 +433,21 @@ static int append(struct sizes *s, int axis)
 
 		if (vtac_node_set_in(s->g, mask, i,
 				     in_use(s, &line, 0, x->size && x->open == axis ? x->size :
-					    integer(s, x->dims[axis]))))
+					    sizes_integer(s, x->dims[axis]))))
 			return -1;
 	}
 	if (!mask->out[0] || vtac_shape_made(s->g, mask))
 		return -1;
-	list = new_node(s, VTAC_NON_ZERO, &mask->out[0], 1);
+	list = sizes_node(s, VTAC_NON_ZERO, &mask->out[0], 1);
 	if (!list || vtac_shape_made(s->g, list))
 		return -1;
 	index = list->out[0];
 	index->open = 1;
-	count = new_node(s, VTAC_COUNT, &index, 1);
+	count = sizes_node(s, VTAC_COUNT, &index, 1);
 	if (!count || vtac_shape_made(s->g, count))
 		return -1;
 	index->size = count->out[0];
-	flat = new_node(s, VTAC_RESHAPE, (struct vtac_tensor *[]) {
+	flat = sizes_node(s, VTAC_RESHAPE, (struct vtac_tensor *[]) {
 			index, vtac_tensor_const(s->g, "shape", VTAC_I64, 1, &one, &all, true) }, 2);
 	if (!flat)
 		return -1;
@@ -489,189 +488,6 @@ static int size_concat(struct sizes *s)
 	return along ? append(s, axis) : 0;
 }
 
-/* ---- sizes that are computed ---- */
-
-static bool is_known(const struct vtac_bound *b)
-{
-	return !b->size && !b->vague;
-}
-
-/* Get what is known of the integers of @t: false if nothing, or there are too many. */
-static bool get_bounds(const struct vtac_tensor *t, struct vtac_bound bounds[BOUNDS_MAX])
-{
-	int64_t n = t ? vtac_elements(t) : 0;
-
-	if (!t || n > BOUNDS_MAX || (t->dtype != VTAC_I64 && t->dtype != VTAC_I32) ||
-	    (!t->data && !t->bounds))
-		return false;
-	for (int64_t i = 0; i < n; i++)
-		bounds[i] = !t->data ? t->bounds[i] : (struct vtac_bound) {
-			.most = t->dtype == VTAC_I64 ? ((const int64_t *)t->data)[i] :
-				((const int32_t *)t->data)[i] };
-	return true;
-}
-
-/* Integer @i of @t, whose bound is @b, as a scalar of int64. */
-static struct vtac_tensor *get_size(struct sizes *s, struct vtac_tensor *t, int i,
-				    const struct vtac_bound *b)
-{
-	struct vtac_tensor *x = t;
-	struct vtac_node *node;
-
-	if (is_known(b))
-		return integer(s, b->most);
-	if (b->size)
-		return b->size;
-	if (t->rank) {
-		node = new_node(s, VTAC_GATHER, (struct vtac_tensor *[]) { t, integer(s, i) }, 2);
-		x = finish(s, node);
-	}
-	if (x && x->dtype != VTAC_I64) {
-		node = new_node(s, VTAC_CAST, &x, 1);
-		if (!node)
-			return NULL;
-		node->attr.cast.to = VTAC_I64;
-		x = finish(s, node);
-	}
-	return x;
-}
-
-static int set_bounds(struct sizes *s, struct vtac_tensor *t, const struct vtac_bound *bounds)
-{
-	int64_t n = vtac_elements(t);
-	struct vtac_bound *own;
-
-	if (t->data || n > BOUNDS_MAX)
-		return 0;
-	own = vtac_alloc(s->g, (uint64_t)n + 1, sizeof(*own));
-	if (!own)
-		return -1;
-	memcpy(own, bounds, (size_t)n * sizeof(*own));
-	t->bounds = own;
-	return 0;
-}
-
-/* The most that a op b can be; both are at least 0. */
-static bool bound_of(const struct vtac_node *node, const struct vtac_bound *a,
-		     const struct vtac_bound *b, struct vtac_bound *y)
-{
-	*y = (struct vtac_bound){ .vague = true };
-	switch (node->op) {
-	case VTAC_ADD:
-		return !__builtin_add_overflow(a->most, b->most, &y->most);
-	case VTAC_MUL:
-		return a->most >= 0 && b->most >= 0 &&
-		       !__builtin_mul_overflow(a->most, b->most, &y->most);
-	case VTAC_SUB:
-		y->most = a->most - (is_known(b) ? b->most : 0);
-		return y->most >= 0;
-	case VTAC_DIV:
-		y->most = is_known(b) && b->most > 0 ? a->most / b->most : a->most;
-		return true;
-	case VTAC_MIN:
-		y->most = a->most < b->most ? a->most : b->most;
-		return true;
-	case VTAC_MAX:
-		y->most = a->most > b->most ? a->most : b->most;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static int bound_pair(struct sizes *s)
-{
-	struct vtac_bound a[BOUNDS_MAX], b[BOUNDS_MAX], y[BOUNDS_MAX];
-	struct vtac_tensor *out = s->node->out[0];
-	int64_t n = vtac_elements(out), na, nb;
-
-	if (!get_bounds(s->in[0], a) || !get_bounds(s->in[1], b) || n > BOUNDS_MAX)
-		return 0;
-	na = vtac_elements(s->in[0]);
-	nb = vtac_elements(s->in[1]);
-	for (int64_t i = 0; i < n; i++)
-		if ((na != n && na != 1) || (nb != n && nb != 1) ||
-		    !bound_of(s->node, &a[na == n ? i : 0], &b[nb == n ? i : 0], &y[i]))
-			return 0;
-	if (n == 1 && out->dtype == VTAC_I64)
-		y[0].size = out;
-	return set_bounds(s, out, y);
-}
-
-static int bound_joined(struct sizes *s)
-{
-	struct vtac_bound y[BOUNDS_MAX], part[BOUNDS_MAX];
-	int64_t n = 0;
-
-	if (s->node->out[0]->rank != 1 || vtac_elements(s->node->out[0]) > BOUNDS_MAX)
-		return 0;
-	for (unsigned int i = 0; i < s->node->n_in; i++) {
-		int64_t k = vtac_elements(s->node->in[i]);
-
-		if (!get_bounds(s->node->in[i], part))
-			return 0;
-		memcpy(y + n, part, (size_t)k * sizeof(y[0]));
-		n += k;
-	}
-	return set_bounds(s, s->node->out[0], y);
-}
-
-static int bound_chosen(struct sizes *s)
-{
-	struct vtac_bound x[BOUNDS_MAX], y[BOUNDS_MAX];
-	const struct vtac_tensor *at = s->node->op == VTAC_GATHER ? s->in[1] : NULL;
-	int64_t n = vtac_elements(s->node->out[0]), count = vtac_elements(s->in[0]);
-
-	if (s->in[0]->rank > 1 || !get_bounds(s->in[0], x) || n > BOUNDS_MAX ||
-	    (at && !at->data))
-		return 0;
-	for (int64_t i = 0; i < n; i++) {
-		int64_t k = s->node->attr.slice.start[0] + i * s->node->attr.slice.step[0];
-
-		if (at)
-			k = at->dtype == VTAC_I64 ? ((const int64_t *)at->data)[i] :
-				((const int32_t *)at->data)[i];
-		k += k < 0 ? count : 0;
-		y[i] = x[k];
-	}
-	return set_bounds(s, s->node->out[0], y);
-}
-
-/* The least, greatest, sum or product of a list. */
-static int bound_reduced(struct sizes *s)
-{
-	static const enum vtac_op ops[] = {
-		[VTACPU_REDUCE_MEAN] = VTAC_OPS, [VTACPU_REDUCE_SUM] = VTAC_ADD,
-		[VTACPU_REDUCE_MAX] = VTAC_MAX, [VTACPU_REDUCE_MIN] = VTAC_MIN,
-		[VTACPU_REDUCE_PROD] = VTAC_MUL, [VTACPU_REDUCE_L1] = VTAC_OPS,
-		[VTACPU_REDUCE_SUM_SQUARE] = VTAC_OPS, [VTACPU_REDUCE_LOG_SUM_EXP] = VTAC_OPS,
-	};
-	struct vtac_node as = { .op = ops[s->node->attr.reduce.op] };
-	struct vtac_tensor *out = s->node->out[0];
-	struct vtac_bound x[BOUNDS_MAX], y;
-	int64_t n = vtac_elements(s->in[0]);
-
-	if (s->in[0]->rank != 1 || vtac_elements(out) != 1 || !n || !get_bounds(s->in[0], x))
-		return 0;
-	y = x[0];
-	for (int64_t i = 1; i < n; i++) {
-		const struct vtac_bound before = y;
-
-		if (!bound_of(&as, &before, &x[i], &y))
-			return 0;
-	}
-	y.vague = true;
-	y.size = out->dtype == VTAC_I64 ? out : NULL;
-	return set_bounds(s, out, &y);
-}
-
-static int bound_same(struct sizes *s)
-{
-	struct vtac_bound x[BOUNDS_MAX];
-
-	return get_bounds(s->in[0], x) ? set_bounds(s, s->node->out[0], x) : 0;
-}
-
 /* ---- operators that sizes are given to ---- */
 
 /* The shape of a tensor whose size data decides: constants, and this size. */
@@ -700,7 +516,7 @@ static int make_shape(struct sizes *s)
 	for (unsigned int i = 0; i < count; i++)
 		if (!parts[i] || vtac_node_set_in(s->g, s->node, i, parts[i]))
 			return -1;
-	return bound_joined(s);
+	return bounds_joined(s);
 }
 
 /* The only integer of @t that data decides: its place, or -1; -2 if there are several. */
@@ -709,7 +525,7 @@ static int find_open(struct vtac_bound *bounds, int64_t n)
 	int open = -1;
 
 	for (int i = 0; i < n; i++)
-		if (!is_known(&bounds[i]))
+		if (!bounds_known(&bounds[i]))
 			open = open == -1 ? i : -2;
 	return open;
 }
@@ -723,14 +539,14 @@ static int size_expand(struct sizes *s)
 
 	if (s->in[0]->size && size_each(s))
 		return -1;
-	if (!get_bounds(shape, b) || shape->data)
+	if (!bounds_get(shape, b) || shape->data)
 		return 0;
 	rank = (int)vtac_elements(shape);
 	open = find_open(b, rank);
 	if (open == -2)
 		return vtac_fail(s->g, s->node, "Data decides two of its sizes.");
 	return open < 0 || y->size ? 0 :
-	       set_size(s, y, open + y->rank - rank, get_size(s, shape, open, &b[open]));
+	       set_size(s, y, open + y->rank - rank, bounds_size(s, shape, open, &b[open]));
 }
 
 static int size_top(struct sizes *s)
@@ -743,9 +559,9 @@ static int size_top(struct sizes *s)
 		return -1;
 	if (x->size && x->open != axis && keep(s, x, x->open))
 		return -1;
-	if (s->n_in < 2 || s->in[1]->data || !get_bounds(s->in[1], b))
+	if (s->n_in < 2 || s->in[1]->data || !bounds_get(s->in[1], b))
 		return 0;
-	return set_size(s, s->node->out[0], axis, get_size(s, s->in[1], 0, &b[0]));
+	return set_size(s, s->node->out[0], axis, bounds_size(s, s->in[1], 0, &b[0]));
 }
 
 /* The size of x[start:end], both known or bounded, of @n values or as many as data decides. */
@@ -754,14 +570,14 @@ static struct vtac_tensor *sliced_size(struct sizes *s, struct vtac_tensor *size
 				       const struct vtac_bound *b, int i)
 {
 	if (!size)
-		size = integer(s, n);
-	if (is_known(b) && b->most < 0)
-		size = two(s, VTAC_SUB, size, integer(s, -b->most));
-	else if (!is_known(b) || b->most < n)
-		size = two(s, VTAC_MIN, size, get_size(s, end, i, b));
+		size = sizes_integer(s, n);
+	if (bounds_known(b) && b->most < 0)
+		size = two(s, VTAC_SUB, size, sizes_integer(s, -b->most));
+	else if (!bounds_known(b) || b->most < n)
+		size = two(s, VTAC_MIN, size, bounds_size(s, end, i, b));
 	if (start)
-		size = two(s, VTAC_SUB, size, integer(s, start));
-	return two(s, VTAC_MAX, size, integer(s, 0));
+		size = two(s, VTAC_SUB, size, sizes_integer(s, start));
+	return two(s, VTAC_MAX, size, sizes_integer(s, 0));
 }
 
 static int slice_dimension(struct sizes *s, int d, int64_t start, int i,
@@ -770,7 +586,7 @@ static int slice_dimension(struct sizes *s, int d, int64_t start, int i,
 	struct vtac_tensor *x = s->in[0];
 	bool open = x->size && x->open == d;
 
-	if (!open && is_known(end))
+	if (!open && bounds_known(end))
 		return 0;
 	if (start < 0 || s->node->attr.slice.step[d] != 1)
 		return vtac_fail(s->g, s->node, "It counts from an end that data decides.");
@@ -785,15 +601,15 @@ static int size_slice(struct sizes *s)
 	bool given = s->n_in > 3 && s->in[3], sliced = false;
 	int64_t n;
 
-	if (s->n_in < 3 || !get_bounds(s->in[1], start) || !get_bounds(s->in[2], end) ||
-	    (given && !get_bounds(s->in[3], axes)))
+	if (s->n_in < 3 || !bounds_get(s->in[1], start) || !bounds_get(s->in[2], end) ||
+	    (given && !bounds_get(s->in[3], axes)))
 		return vtac_fail(s->g, s->node, "Its starts and ends are not known.");
 	n = vtac_elements(s->in[1]);
 	for (int i = 0; i < n; i++) {
 		int d = given ? (int)axes[i].most : i;
 
 		d += d < 0 ? x->rank : 0;
-		if (!is_known(&start[i]) || (given && !is_known(&axes[i])))
+		if (!bounds_known(&start[i]) || (given && !bounds_known(&axes[i])))
 			return vtac_fail(s->g, s->node, "Data decides where it starts.");
 		if (slice_dimension(s, d, start[i].most, i, &end[i]))
 			return -1;
@@ -811,17 +627,17 @@ struct rule {
 };
 
 static const struct rule rules[VTAC_OPS] = {
-	[VTAC_ADD] = { size_each, bound_pair, true }, [VTAC_MUL] = { size_each, bound_pair, true },
-	[VTAC_SUB] = { size_each, bound_pair, true }, [VTAC_DIV] = { size_each, bound_pair, true },
-	[VTAC_MAX] = { size_each, bound_pair, true }, [VTAC_MIN] = { size_each, bound_pair, true },
+	[VTAC_ADD] = { size_each, bounds_pair, true }, [VTAC_MUL] = { size_each, bounds_pair, true },
+	[VTAC_SUB] = { size_each, bounds_pair, true }, [VTAC_DIV] = { size_each, bounds_pair, true },
+	[VTAC_MAX] = { size_each, bounds_pair, true }, [VTAC_MIN] = { size_each, bounds_pair, true },
 	[VTAC_CLIP] = { size_each, NULL, false }, [VTAC_LEAKY_RELU] = { size_each, NULL, false },
 	[VTAC_HARD_SIGMOID] = { size_each, NULL, false },
 	[VTAC_HARD_SWISH] = { size_each, NULL, false }, [VTAC_UNARY] = { size_each, NULL, false },
 	[VTAC_BINARY] = { size_each, NULL, true }, [VTAC_WHERE] = { size_each, NULL, true },
-	[VTAC_CAST] = { size_each, bound_same, false }, [VTAC_LIMIT] = { size_each, NULL, true },
+	[VTAC_CAST] = { size_each, bounds_same, false }, [VTAC_LIMIT] = { size_each, NULL, true },
 	[VTAC_QUANTIZE] = { size_each, NULL, false },
 	[VTAC_DEQUANTIZE] = { size_each, NULL, false },
-	[VTAC_IDENTITY] = { size_each, bound_same, false },
+	[VTAC_IDENTITY] = { size_each, bounds_same, false },
 	[VTAC_CONV] = { size_images, NULL, false },
 	[VTAC_CONV_TRANSPOSE] = { size_images, NULL, false },
 	[VTAC_MAX_POOL] = { size_images, NULL, false },
@@ -831,20 +647,21 @@ static const struct rule rules[VTAC_OPS] = {
 	[VTAC_DEPTH_TO_SPACE] = { size_images, NULL, false },
 	[VTAC_GEMM] = { size_gemm, NULL, false }, [VTAC_MATMUL] = { size_matmul, NULL, false },
 	[VTAC_NORM] = { size_norm, NULL, false }, [VTAC_SOFTMAX] = { size_softmax, NULL, false },
-	[VTAC_REDUCE] = { size_reduce, bound_reduced, false }, [VTAC_ARG] = { size_arg, NULL, false },
+	[VTAC_REDUCE] = { size_reduce, bounds_reduced, false }, [VTAC_ARG] = { size_arg, NULL, false },
 	[VTAC_TOP] = { size_top, NULL, true }, [VTAC_CUM_SUM] = { size_cum_sum, NULL, false },
 	[VTAC_TRANSPOSE] = { size_transpose, NULL, false },
 	[VTAC_SPLIT] = { size_split, NULL, false }, [VTAC_PAD] = { size_pad, NULL, false },
-	[VTAC_SLICE] = { size_slice, bound_chosen, true },
-	[VTAC_GATHER] = { size_gather, bound_chosen, true },
+	[VTAC_SLICE] = { size_slice, bounds_chosen, true },
+	[VTAC_GATHER] = { size_gather, bounds_chosen, true },
 	[VTAC_GATHER_ELEMENTS] = { size_gather, NULL, true },
 	[VTAC_GATHER_ND] = { size_gather_nd, NULL, true },
 	[VTAC_SCATTER_ELEMENTS] = { size_scatter, NULL, true },
 	[VTAC_SCATTER_ND] = { size_scatter, NULL, true },
+	[VTAC_ROI_ALIGN] = { size_rois, NULL, false },
 	[VTAC_ONE_HOT] = { size_nothing, NULL, false },
-	[VTAC_RESHAPE] = { size_reshape, bound_same, true },
+	[VTAC_RESHAPE] = { size_reshape, bounds_same, true },
 	[VTAC_EXPAND] = { size_expand, NULL, true },
-	[VTAC_CONCAT] = { size_concat, bound_joined, true },
+	[VTAC_CONCAT] = { size_concat, bounds_joined, true },
 	[VTAC_NON_ZERO] = { size_non_zero, NULL, false }, [VTAC_NMS] = { size_nms, NULL, false },
 	[VTAC_COUNT] = { size_nothing, NULL, false }, [VTAC_SHAPE] = { make_shape, NULL, false },
 };
@@ -864,7 +681,7 @@ static int bound_input(struct vtac_graph *g, struct vtac_node *node)
 	int64_t most[BOUNDS_MAX], n = vtac_elements(t);
 	int open;
 
-	if (!is_bounded(t) || !get_bounds(t, b))
+	if (!is_bounded(t) || !bounds_get(t, b))
 		return 0;
 	open = find_open(b, n);
 	for (int64_t i = 0; i < n; i++)
@@ -877,7 +694,7 @@ static int bound_input(struct vtac_graph *g, struct vtac_node *node)
 	fixed = vtac_tensor_const(g, "most", VTAC_I64, t->rank, t->dims, most, true);
 	if (!fixed || vtac_node_set_in(g, node, at, fixed))
 		return -1;
-	return open < 0 ? 0 : set_size(&s, y, open, get_size(&s, t, open, &b[open]));
+	return open < 0 ? 0 : set_size(&s, y, open, bounds_size(&s, t, open, &b[open]));
 }
 
 int vtac_bound_inputs(struct vtac_graph *g, struct vtac_node *node)

@@ -21,4 +21,36 @@ int vtac_output_sizes(struct vtac_graph *g);
 /* The size of the constant list @t is known: cut it off. */
 int vtac_shrink(struct vtac_graph *g, struct vtac_tensor *t, int64_t n);
 
+/* ---- private: sizes.c, bounds.c ---- */
+
+#define BOUNDS_MAX	VTAC_RANK_MAX
+
+/* A node whose outputs' sizes are followed. */
+struct sizes {
+	struct vtac_graph *g;
+	struct vtac_node *node;
+	struct vtac_tensor *in[SIZES_INPUTS];	/* before constants moved to attributes */
+	unsigned int n_in;
+};
+
+/* Make a constant, or a node; and shape the node: its output. NULL after an error. */
+struct vtac_tensor *sizes_integer(struct sizes *s, int64_t value);
+struct vtac_node *sizes_node(struct sizes *s, enum vtac_op op, struct vtac_tensor *const *in,
+			     unsigned int n_in);
+struct vtac_tensor *sizes_finish(struct sizes *s, struct vtac_node *node);
+
+bool bounds_known(const struct vtac_bound *b);
+/* Get what is known of the integers of @t: false if nothing, or there are too many. */
+bool bounds_get(const struct vtac_tensor *t, struct vtac_bound bounds[BOUNDS_MAX]);
+/* Integer @i of @t, whose bound is @b, as a scalar of int64. */
+struct vtac_tensor *bounds_size(struct sizes *s, struct vtac_tensor *t, int i,
+				const struct vtac_bound *b);
+/* Bounds of the node's output, by those of its inputs: of arithmetic, Concat, Gather and Slice, */
+int bounds_pair(struct sizes *s);
+int bounds_joined(struct sizes *s);
+int bounds_chosen(struct sizes *s);
+/* of reductions, and of operators that keep the values. */
+int bounds_reduced(struct sizes *s);
+int bounds_same(struct sizes *s);
+
 #endif /* VTAC_SIZES_H */

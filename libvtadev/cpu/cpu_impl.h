@@ -170,6 +170,10 @@ int cpu_count_need(const struct vtacpu_count *p, struct vtacpu_need *need);
 int cpu_unique_need(const struct vtacpu_unique *p, struct vtacpu_need *need);
 int cpu_unique_inverse_need(const struct vtacpu_unique *p, struct vtacpu_need *need);
 int cpu_nms_need(const struct vtacpu_nms *p, struct vtacpu_need *need);
+int cpu_resample_need(const struct vtacpu_resample *p, struct vtacpu_need *need);
+int cpu_grid_sample_need(const struct vtacpu_grid_sample *p, struct vtacpu_need *need);
+int cpu_roi_align_need(const struct vtacpu_roi_align *p, struct vtacpu_need *need);
+int cpu_contract_f32_need(const struct vtacpu_contract_f32 *p, struct vtacpu_need *need);
 
 /* ---- places of values ---- */
 
@@ -251,6 +255,9 @@ float cpu_function(uint32_t kind, float a, float b, float x);
 float cpu_power(float x, float y);	/* as pow() of C */
 float cpu_remainder(float x, float y);	/* as fmod() of C */
 float cpu_log(float x);
+
+/* The weight of a value at distance @x by cubic interpolation with coefficient @a: resample.c */
+float cpu_cubic(float a, float x);
 
 /* act() of @n values, in place: math.c. */
 void cpu_act(const struct vtacpu_act *act, float *y, size_t n);

@@ -67,6 +67,10 @@ KERNEL(count)
 KERNEL(unique)
 KERNEL(unique_inverse)
 KERNEL(nms)
+KERNEL(resample)
+KERNEL(grid_sample)
+KERNEL(roi_align)
+KERNEL(contract_f32)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -117,6 +121,10 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_UNIQUE] = ENTRY(unique, unique),
 	[VTACPU_UNIQUE_INVERSE] = ENTRY(unique_inverse, unique),
 	[VTACPU_NMS] = ENTRY(nms, nms),
+	[VTACPU_RESAMPLE] = ENTRY(resample, resample),
+	[VTACPU_GRID_SAMPLE] = ENTRY(grid_sample, grid_sample),
+	[VTACPU_ROI_ALIGN] = ENTRY(roi_align, roi_align),
+	[VTACPU_CONTRACT_F32] = ENTRY(contract_f32, contract_f32),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

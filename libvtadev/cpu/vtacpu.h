@@ -94,6 +94,10 @@ enum vtacpu_kernel {
 	VTACPU_UNIQUE,
 	VTACPU_UNIQUE_INVERSE,
 	VTACPU_NMS,
+	VTACPU_RESAMPLE,
+	VTACPU_GRID_SAMPLE,
+	VTACPU_ROI_ALIGN,
+	VTACPU_CONTRACT_F32,
 	VTACPU_KERNELS,
 };
 
@@ -683,16 +687,81 @@ struct vtacpu_nms {
 void vtacpu_nms(const struct vtacpu_nms *p, void *const *io, void *scratch);
 
 /*
+ * vtacpu_resample() - resize by any of ONNX's ways, in up to five dimensions
+ *
+ * x of dims -> y of out, both of type F32, I8 or U8. Weights of values around, in each dimension:
+ * mode NEAREST (round), LINEAR or CUBIC (with the coefficient cubic), at the coordinate that coord
+ * gives; CROP is that of region start to end of x, and values from outside of x are extrapolation.
+ * exclude: values outside have no weight, instead of those at the edge. antialias: the weights are
+ * as wide as one of y, where that is smaller. Integers are rounded, half to even, and limited.
+ */
+#define VTACPU_RESAMPLE_RANK_MAX	5
+struct vtacpu_resample {
+	uint32_t type, rank;
+	uint32_t dims[VTACPU_RESAMPLE_RANK_MAX], out[VTACPU_RESAMPLE_RANK_MAX];
+	uint32_t mode, coord, round, exclude, antialias;
+	float cubic, extrapolation;
+	float scale[VTACPU_RESAMPLE_RANK_MAX];
+	float start[VTACPU_RESAMPLE_RANK_MAX], end[VTACPU_RESAMPLE_RANK_MAX];
+};
+void vtacpu_resample(const struct vtacpu_resample *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_grid_sample() - take values at places that a tensor has (ONNX: GridSample)
+ *
+ * x [n][c][in[0]][in[1]][in[2]], grid [n][out[0]][out[1]][out[2]][axes] -> y [n][c][out...]: axes
+ * is 2 (then in[0] and out[0] are 1) or 3; the coordinates of a place are the last dimension's
+ * first, from -1 to 1: from centre to centre of the outer values with align, else from edge to edge.
+ * Outside is 0 (ZEROS), the nearest value (BORDER), or the mirrored one (REFLECTION).
+ */
+enum vtacpu_grid_pad { VTACPU_GRID_ZEROS = 0, VTACPU_GRID_BORDER, VTACPU_GRID_REFLECTION };
+struct vtacpu_grid_sample {
+	uint32_t n, c, axes;
+	uint32_t in[3], out[3];
+	uint32_t mode, pad, align;	/* enum vtacpu_resize_mode; cubic of 2 axes alone */
+};
+void vtacpu_grid_sample(const struct vtacpu_grid_sample *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_roi_align() - pool parts of pictures to one size (ONNX: RoiAlign)
+ *
+ * x [n][c][h][w], rois [count][4]: left, top, right, bottom, times scale pixels; image int64
+ * [count] -> y [count][c][oh][ow]: the mean, or greatest (max), of samples² interpolated values in
+ * each bin; samples 0: as many as pixels. half: pixels have centres at 0.5. A number of no image
+ * gives 0.
+ */
+struct vtacpu_roi_align {
+	uint32_t n, c, h, w, count, oh, ow;
+	uint32_t samples, max, half;
+	float scale;
+};
+void vtacpu_roi_align(const struct vtacpu_roi_align *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_contract_f32() - sum products of two tensors over some dimensions (ONNX: Einsum)
+ *
+ * a, [b] -> y [dims of the first kept]: y[i] = sum over the other dims of a * b; strides are in
+ * values, 0 where a or b does not have the dimension
+ */
+struct vtacpu_contract_f32 {
+	uint32_t rank, kept, has_b;
+	uint32_t dims[VTACPU_RANK_MAX];
+	uint32_t a_stride[VTACPU_RANK_MAX], b_stride[VTACPU_RANK_MAX];
+};
+void vtacpu_contract_f32(const struct vtacpu_contract_f32 *p, void *const *io, void *scratch);
+
+/*
  * vtacpu_resize() - resize planes
  *
  * x [planes][ih][iw] -> y [planes][oh][ow], resized as by ONNX's operator Resize, with its modes
  * of interpolation, coordinates and rounding. scale is output / input, the attribute of the ONNX
  * file, 10^-6 to 10^6. LINEAR of integers rounds to the nearest, half to even.
  */
-enum vtacpu_resize_mode { VTACPU_NEAREST = 0, VTACPU_LINEAR };
+enum vtacpu_resize_mode { VTACPU_NEAREST = 0, VTACPU_LINEAR, VTACPU_CUBIC };
 enum vtacpu_resize_coord {
 	VTACPU_HALF_PIXEL = 0, VTACPU_PYTORCH_HALF_PIXEL, VTACPU_ASYMMETRIC,
 	VTACPU_ALIGN_CORNERS, VTACPU_HALF_PIXEL_SYMMETRIC,
+	VTACPU_HALF_PIXEL_FOR_NN, VTACPU_CROP,	/* of vtacpu_resample() alone, as CUBIC */
 };
 enum vtacpu_resize_round {
 	VTACPU_ROUND_PREFER_FLOOR = 0, VTACPU_ROUND_PREFER_CEIL, VTACPU_ROUND_FLOOR,
@@ -846,6 +915,10 @@ union vtacpu_params {
 	struct vtacpu_count count;
 	struct vtacpu_unique unique;
 	struct vtacpu_nms nms;
+	struct vtacpu_resample resample;
+	struct vtacpu_grid_sample grid_sample;
+	struct vtacpu_roi_align roi_align;
+	struct vtacpu_contract_f32 contract_f32;
 };
 
 /* Needs of a kernel. */

@@ -127,7 +127,7 @@ void vtadev_pool_close(struct vtadev_pool *pool);
 /**
  * struct vtadev_pool_tensor - an input or output of the program
  *
- * Where data decides a size of an output, @dims has the most that it can be, and the next tensor,
+ * If data decides a size of an output, @dims has the most that it can be, and the next tensor,
  * NAME.size, is an int64: the number in use of dimension @zero (of NAME.size) of this output.
  *
  * @name: name of the tensor; valid as long as the pool

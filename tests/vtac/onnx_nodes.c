@@ -126,16 +126,23 @@ static int give(void *priv, const struct vtac_tensor *t, void *data)
 	return -1;
 }
 
-static bool is_close(const struct vtac_tensor *want, const void *data)
+/* The file's values of these tests have four digits behind the point. */
+static double least_tolerance(const struct run *r)
+{
+	return strstr(r->dir, "roialign") || strstr(r->dir, "gridsample") ? 0.0001 : 0.00001;
+}
+
+static bool is_close(const struct run *r, const struct vtac_tensor *want, const void *data)
 {
 	const float *a = data, *b = want->data;
+	double least = least_tolerance(r);
 
 	if (want->dtype != VTAC_F32)
 		return !memcmp(data, want->data, (size_t)vtac_bytes(want));
 	for (int64_t i = 0; i < vtac_elements(want); i++) {
 		double off = fabs((double)a[i] - (double)b[i]);
 
-		if (!(off <= 0.00001 + 0.0001 * fabs((double)b[i])) && a[i] != b[i] &&
+		if (!(off <= least + 0.0001 * fabs((double)b[i])) && a[i] != b[i] &&
 		    !(isnan(a[i]) && isnan(b[i])))
 			return false;
 	}
@@ -177,9 +184,9 @@ static bool is_right(const struct run *r, unsigned int i)
 		t.data = r->got[i];
 		if (vtac_shrink(r->g, &t, *n))
 			return false;
-		return vtac_same_shape(want, &t) && is_close(want, t.data);
+		return vtac_same_shape(want, &t) && is_close(r, want, t.data);
 	}
-	return vtac_same_shape(want, &t) && is_close(want, r->got[i]);
+	return vtac_same_shape(want, &t) && is_close(r, want, r->got[i]);
 }
 
 static enum result run_graph(struct run *r, enum way way)

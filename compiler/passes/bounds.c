@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Integers that a file computes of sizes: the most that each can be. */
+#include <string.h>
+
+#include "sizes.h"
+
+bool bounds_known(const struct vtac_bound *b)
+{
+	return !b->size && !b->vague;
+}
+
+bool bounds_get(const struct vtac_tensor *t, struct vtac_bound bounds[BOUNDS_MAX])
+{
+	int64_t n = t ? vtac_elements(t) : 0;
+
+	if (!t || n > BOUNDS_MAX || (t->dtype != VTAC_I64 && t->dtype != VTAC_I32) ||
+	    (!t->data && !t->bounds))
+		return false;
+	for (int64_t i = 0; i < n; i++)
+		bounds[i] = !t->data ? t->bounds[i] : (struct vtac_bound) {
+			.most = t->dtype == VTAC_I64 ? ((const int64_t *)t->data)[i] :
+				((const int32_t *)t->data)[i] };
+	return true;
+}
+
+struct vtac_tensor *bounds_size(struct sizes *s, struct vtac_tensor *t, int i,
+				const struct vtac_bound *b)
+{
+	struct vtac_tensor *x = t;
+	struct vtac_node *node;
+
+	if (bounds_known(b))
+		return sizes_integer(s, b->most);
+	if (b->size)
+		return b->size;
+	if (t->rank) {
+		node = sizes_node(s, VTAC_GATHER, (struct vtac_tensor *[]) { t, sizes_integer(s, i) }, 2);
+		x = sizes_finish(s, node);
+	}
+	if (x && x->dtype != VTAC_I64) {
+		node = sizes_node(s, VTAC_CAST, &x, 1);
+		if (!node)
+			return NULL;
+		node->attr.cast.to = VTAC_I64;
+		x = sizes_finish(s, node);
+	}
+	return x;
+}
+
+static int set_bounds(struct sizes *s, struct vtac_tensor *t, const struct vtac_bound *bounds)
+{
+	int64_t n = vtac_elements(t);
+	struct vtac_bound *own;
+
+	if (t->data || n > BOUNDS_MAX)
+		return 0;
+	own = vtac_alloc(s->g, (uint64_t)n + 1, sizeof(*own));
+	if (!own)
+		return -1;
+	memcpy(own, bounds, (size_t)n * sizeof(*own));
+	t->bounds = own;
+	return 0;
+}
+
+/* The most that a op b can be; both are at least 0. */
+static bool bound_of(const struct vtac_node *node, const struct vtac_bound *a,
+		     const struct vtac_bound *b, struct vtac_bound *y)
+{
+	*y = (struct vtac_bound){ .vague = true };
+	switch (node->op) {
+	case VTAC_ADD:
+		return !__builtin_add_overflow(a->most, b->most, &y->most);
+	case VTAC_MUL:
+		return a->most >= 0 && b->most >= 0 &&
+		       !__builtin_mul_overflow(a->most, b->most, &y->most);
+	case VTAC_SUB:
+		y->most = a->most - (bounds_known(b) ? b->most : 0);
+		return y->most >= 0;
+	case VTAC_DIV:
+		y->most = bounds_known(b) && b->most > 0 ? a->most / b->most : a->most;
+		return true;
+	case VTAC_MIN:
+		y->most = a->most < b->most ? a->most : b->most;
+		return true;
+	case VTAC_MAX:
+		y->most = a->most > b->most ? a->most : b->most;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int bounds_pair(struct sizes *s)
+{
+	struct vtac_bound a[BOUNDS_MAX], b[BOUNDS_MAX], y[BOUNDS_MAX];
+	struct vtac_tensor *out = s->node->out[0];
+	int64_t n = vtac_elements(out), na, nb;
+
+	if (!bounds_get(s->in[0], a) || !bounds_get(s->in[1], b) || n > BOUNDS_MAX)
+		return 0;
+	na = vtac_elements(s->in[0]);
+	nb = vtac_elements(s->in[1]);
+	for (int64_t i = 0; i < n; i++)
+		if ((na != n && na != 1) || (nb != n && nb != 1) ||
+		    !bound_of(s->node, &a[na == n ? i : 0], &b[nb == n ? i : 0], &y[i]))
+			return 0;
+	if (n == 1 && out->dtype == VTAC_I64)
+		y[0].size = out;
+	return set_bounds(s, out, y);
+}
+
+int bounds_joined(struct sizes *s)
+{
+	struct vtac_bound y[BOUNDS_MAX], part[BOUNDS_MAX];
+	int64_t n = 0;
+
+	if (s->node->out[0]->rank != 1 || vtac_elements(s->node->out[0]) > BOUNDS_MAX)
+		return 0;
+	for (unsigned int i = 0; i < s->node->n_in; i++) {
+		int64_t k = vtac_elements(s->node->in[i]);
+
+		if (!bounds_get(s->node->in[i], part))
+			return 0;
+		memcpy(y + n, part, (size_t)k * sizeof(y[0]));
+		n += k;
+	}
+	return set_bounds(s, s->node->out[0], y);
+}
+
+int bounds_chosen(struct sizes *s)
+{
+	struct vtac_bound x[BOUNDS_MAX], y[BOUNDS_MAX];
+	const struct vtac_tensor *at = s->node->op == VTAC_GATHER ? s->in[1] : NULL;
+	int64_t n = vtac_elements(s->node->out[0]), count = vtac_elements(s->in[0]);
+
+	if (s->in[0]->rank > 1 || !bounds_get(s->in[0], x) || n > BOUNDS_MAX ||
+	    (at && !at->data))
+		return 0;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t k = s->node->attr.slice.start[0] + i * s->node->attr.slice.step[0];
+
+		if (at)
+			k = at->dtype == VTAC_I64 ? ((const int64_t *)at->data)[i] :
+				((const int32_t *)at->data)[i];
+		k += k < 0 ? count : 0;
+		y[i] = x[k];
+	}
+	return set_bounds(s, s->node->out[0], y);
+}
+
+/* The least, greatest, sum or product of a list. */
+int bounds_reduced(struct sizes *s)
+{
+	static const enum vtac_op ops[] = {
+		[VTACPU_REDUCE_MEAN] = VTAC_OPS, [VTACPU_REDUCE_SUM] = VTAC_ADD,
+		[VTACPU_REDUCE_MAX] = VTAC_MAX, [VTACPU_REDUCE_MIN] = VTAC_MIN,
+		[VTACPU_REDUCE_PROD] = VTAC_MUL, [VTACPU_REDUCE_L1] = VTAC_OPS,
+		[VTACPU_REDUCE_SUM_SQUARE] = VTAC_OPS, [VTACPU_REDUCE_LOG_SUM_EXP] = VTAC_OPS,
+	};
+	struct vtac_node as = { .op = ops[s->node->attr.reduce.op] };
+	struct vtac_tensor *out = s->node->out[0];
+	struct vtac_bound x[BOUNDS_MAX], y;
+	int64_t n = vtac_elements(s->in[0]);
+
+	if (s->in[0]->rank != 1 || vtac_elements(out) != 1 || !n || !bounds_get(s->in[0], x))
+		return 0;
+	y = x[0];
+	for (int64_t i = 1; i < n; i++) {
+		const struct vtac_bound before = y;
+
+		if (!bound_of(&as, &before, &x[i], &y))
+			return 0;
+	}
+	y.vague = true;
+	y.size = out->dtype == VTAC_I64 ? out : NULL;
+	return set_bounds(s, out, &y);
+}
+
+int bounds_same(struct sizes *s)
+{
+	struct vtac_bound x[BOUNDS_MAX];
+
+	return bounds_get(s->in[0], x) ? set_bounds(s, s->node->out[0], x) : 0;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Values of pictures at places between pixels: grids of places, and parts of pictures. */
+#include "cpu_impl.h"
+
+/* ---- places that a tensor has ---- */
+
+int cpu_grid_sample_need(const struct vtacpu_grid_sample *p, struct vtacpu_need *need)
+{
+	const uint32_t x[] = { p->n, p->c, p->in[0], p->in[1], p->in[2] };
+	const uint32_t g[] = { p->n, p->out[0], p->out[1], p->out[2], p->axes };
+	const uint32_t y[] = { p->n, p->c, p->out[0], p->out[1], p->out[2] };
+
+	if (p->axes < 2 || p->axes > 3 || p->mode > VTACPU_CUBIC ||
+	    (p->mode == VTACPU_CUBIC && p->axes == 3) || p->pad > VTACPU_GRID_REFLECTION ||
+	    cpu_flag_ok(need, p->align))
+		return cpu_bad(need, "no such way to sample");
+	if (!cpu_count(x, 5) || !cpu_count(g, 5) || !cpu_count(y, 5) ||
+	    (p->axes == 2 && (p->in[0] != 1 || p->out[0] != 1)))
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = cpu_mul(cpu_count(y, 5), 16);
+	return cpu_operand(need, cpu_count(x, 5), 4) || cpu_operand(need, cpu_count(g, 5), 4) ||
+	       cpu_operand(need, cpu_count(y, 5), 4) ? -1 : 0;
+}
+
+/* @x mirrored at the ends @lo and @hi, as often as it takes. */
+static float mirror(float x, float lo, float hi)
+{
+	float range = hi - lo, turns;
+
+	if (!(range > 0))
+		return lo;
+	x = x < lo ? lo - x : x - lo;
+	turns = cpu_floor(x / range);
+	x -= turns * range;
+	return turns / 2 == cpu_floor(turns / 2) ? lo + x : hi - x;
+}
+
+/* The coordinate of a place, within the values if padding says so. */
+static float place_of(const struct vtacpu_grid_sample *p, float at, uint32_t size)
+{
+	float top = (float)(size - 1), lo = p->align ? 0 : -0.5f;
+	float hi = p->align ? top : top + 0.5f;
+	float x = p->align ? (at + 1) / 2 * top : ((at + 1) * (float)size - 1) / 2;
+
+	if (!(x > -1e9f && x < 1e9f))
+		x = x > 0 ? 1e9f : -1e9f;
+	if (p->pad == VTACPU_GRID_BORDER)
+		return x < 0 ? 0 : x > top ? top : x;
+	if (p->pad == VTACPU_GRID_REFLECTION && (x < lo || x > hi))
+		return mirror(x, lo, hi);
+	return x;
+}
+
+/* The number of the value at @x, a whole number; -1: outside. */
+static int32_t value_at(const struct vtacpu_grid_sample *p, float x, uint32_t size)
+{
+	float top = (float)(size - 1);
+
+	if (p->pad == VTACPU_GRID_ZEROS && (x < 0 || x > top))
+		return -1;
+	if (p->pad == VTACPU_GRID_REFLECTION && (x < 0 || x > top))
+		x = mirror(x, p->align ? 0 : -0.5f, p->align ? top : top + 0.5f);
+	/* A mirrored place may be between two values, at an edge. */
+	x = x < 0 ? 0 : x > top ? top : x;
+	return (int32_t)x;
+}
+
+struct taps {
+	uint32_t n;
+	int32_t at[4];
+	float weight[4];
+};
+
+static struct taps find_taps(const struct vtacpu_grid_sample *p, float at, uint32_t size)
+{
+	static const uint32_t counts[] = { [VTACPU_NEAREST] = 1, [VTACPU_LINEAR] = 2,
+					   [VTACPU_CUBIC] = 4 };
+	float x = place_of(p, at, size), first;
+	struct taps t = { .n = counts[p->mode] };
+
+	first = p->mode == VTACPU_NEAREST ? cpu_round(x) :
+		cpu_floor(x) - (float)(t.n / 2 - 1);
+	for (uint32_t i = 0; i < t.n; i++) {
+		float place = first + (float)i, far = x - place;
+
+		far = far < 0 ? -far : far;
+		t.at[i] = value_at(p, place, size);
+		t.weight[i] = p->mode == VTACPU_NEAREST ? 1 : p->mode == VTACPU_LINEAR ? 1 - far :
+			      cpu_cubic(-0.75f, far);
+	}
+	return t;
+}
+
+static float sample(const float *x, const struct vtacpu_grid_sample *p, const struct taps t[3])
+{
+	float sum = 0;
+
+	for (uint32_t i = 0; i < t[0].n; i++)
+		for (uint32_t j = 0; j < t[1].n; j++)
+			for (uint32_t k = 0; k < t[2].n; k++) {
+				if (t[0].at[i] < 0 || t[1].at[j] < 0 || t[2].at[k] < 0)
+					continue;
+				sum += t[0].weight[i] * t[1].weight[j] * t[2].weight[k] *
+				       x[((size_t)t[0].at[i] * p->in[1] + (size_t)t[1].at[j]) *
+					 p->in[2] + (size_t)t[2].at[k]];
+			}
+	return sum;
+}
+
+void vtacpu_grid_sample(const struct vtacpu_grid_sample *p, void *const *io, void *scratch)
+{
+	size_t plane = (size_t)p->in[0] * p->in[1] * p->in[2];
+	size_t places = (size_t)p->out[0] * p->out[1] * p->out[2];
+	const float *grid = io[1];
+
+	(void)scratch;
+	for (size_t n = 0; n < p->n; n++)
+		for (size_t i = 0; i < places; i++, grid += p->axes) {
+			struct taps t[3] = { { 1, { 0 }, { 1 } } };
+
+			for (uint32_t d = 0; d < p->axes; d++)
+				t[2 - d] = find_taps(p, grid[d], p->in[2 - d]);
+			for (size_t c = 0; c < p->c; c++)
+				((float *)io[2])[(n * p->c + c) * places + i] =
+					sample((const float *)io[0] + (n * p->c + c) * plane, p, t);
+		}
+}
+
+/* ---- parts of pictures ---- */
+
+int cpu_roi_align_need(const struct vtacpu_roi_align *p, struct vtacpu_need *need)
+{
+	const uint32_t x[] = { p->n, p->c, p->h, p->w };
+	const uint32_t y[] = { p->count, p->c, p->oh, p->ow };
+
+	if (cpu_flag_ok(need, p->max) || cpu_flag_ok(need, p->half))
+		return -1;
+	if (!cpu_count(x, 4) || !cpu_count(y, 4) || p->samples > 1024)
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = cpu_mul(cpu_count(y, 4), 16);
+	return cpu_operand(need, cpu_count(x, 4), 4) || cpu_operand(need, 4ull * p->count, 4) ||
+	       cpu_operand(need, p->count, 8) || cpu_operand(need, cpu_count(y, 4), 4) ? -1 : 0;
+}
+
+/* One of the two values around @x, and the weight of the second; false: outside. */
+struct between {
+	uint32_t first, second;
+	float part;
+};
+
+static bool find_between(float x, uint32_t size, struct between *b)
+{
+	if (!(x >= -1 && x <= (float)size))
+		return false;
+	x = x > 0 ? x : 0;
+	b->first = (uint32_t)x;
+	if (b->first >= size - 1) {
+		b->first = size - 1;
+		x = (float)b->first;
+	}
+	b->second = b->first + 1 < size ? b->first + 1 : b->first;
+	b->part = x - (float)b->first;
+	return true;
+}
+
+/* A bin: samples from its first corner on. */
+struct bin {
+	float top, left, height, width;
+	uint32_t rows, cols;
+};
+
+static float pool_bin(const struct vtacpu_roi_align *p, const float *x, const struct bin *bin)
+{
+	float sum = 0, most = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < bin->rows; i++) {
+		float at = bin->top + ((float)i + 0.5f) * bin->height / (float)bin->rows;
+		struct between v, h;
+
+		if (!find_between(at, p->h, &v))
+			continue;
+		for (uint32_t j = 0; j < bin->cols; j++) {
+			const float *a = x + (size_t)v.first * p->w, *b = x + (size_t)v.second * p->w;
+			float w[4], value[4];
+
+			at = bin->left + ((float)j + 0.5f) * bin->width / (float)bin->cols;
+			if (!find_between(at, p->w, &h))
+				continue;
+			w[0] = (1 - v.part) * (1 - h.part);
+			w[1] = (1 - v.part) * h.part;
+			w[2] = v.part * (1 - h.part);
+			w[3] = v.part * h.part;
+			value[0] = w[0] * a[h.first];
+			value[1] = w[1] * a[h.second];
+			value[2] = w[2] * b[h.first];
+			value[3] = w[3] * b[h.second];
+			sum += value[0] + value[1] + value[2] + value[3];
+			for (uint32_t k = 0; k < 4; k++, any = true)
+				most = !any || value[k] > most ? value[k] : most;
+		}
+	}
+	return p->max ? most : sum / (float)(bin->rows * bin->cols);
+}
+
+static uint32_t samples_of(uint32_t samples, float size)
+{
+	float n = cpu_ceil(size);
+
+	if (samples)
+		return samples;
+	return n > 1 ? n < 1024 ? (uint32_t)n : 1024 : 1;
+}
+
+static void align_one(const struct vtacpu_roi_align *p, const float *x, const float *roi, float *y)
+{
+	float off = p->half ? 0.5f : 0, box[4];
+	struct bin bin;
+
+	for (uint32_t i = 0; i < 4; i++)
+		box[i] = roi[i] * p->scale - off;
+	bin.width = box[2] - box[0];
+	bin.height = box[3] - box[1];
+	if (!p->half) {
+		bin.width = bin.width > 1 ? bin.width : 1;
+		bin.height = bin.height > 1 ? bin.height : 1;
+	}
+	bin.width /= (float)p->ow;
+	bin.height /= (float)p->oh;
+	bin.rows = samples_of(p->samples, bin.height);
+	bin.cols = samples_of(p->samples, bin.width);
+	for (size_t c = 0; c < p->c; c++)
+		for (uint32_t i = 0; i < p->oh; i++)
+			for (uint32_t j = 0; j < p->ow; j++) {
+				bin.top = box[1] + (float)i * bin.height;
+				bin.left = box[0] + (float)j * bin.width;
+				*y++ = pool_bin(p, x + c * p->h * p->w, &bin);
+			}
+}
+
+void vtacpu_roi_align(const struct vtacpu_roi_align *p, void *const *io, void *scratch)
+{
+	size_t each = (size_t)p->c * p->oh * p->ow, image = (size_t)p->c * p->h * p->w;
+
+	(void)scratch;
+	for (size_t i = 0; i < p->count; i++) {
+		int64_t n = ((const int64_t *)io[2])[i];
+		float *y = (float *)io[3] + i * each;
+
+		if (n >= 0 && n < p->n)
+			align_one(p, (const float *)io[0] + (size_t)n * image,
+				  (const float *)io[1] + 4 * i, y);
+		else
+			memset(y, 0, each * sizeof(*y));
+	}
+}
