@@ -201,6 +201,27 @@ static inline void cpu_next_place(struct cpu_places *p, const uint32_t *a, const
 	}
 }
 
+/*
+ * Rows of up to three operands with strides, in the order of the output, whose rows are one behind
+ * the other: the last dimension, after joining those that are one in memory.
+ */
+struct cpu_rows {
+	uint32_t rank, operands;		/* dimensions before the last */
+	uint32_t dims[VTACPU_RANK_MAX], index[VTACPU_RANK_MAX];
+	uint32_t stride[3][VTACPU_RANK_MAX];
+	size_t rows, at[3], step[3];		/* step: from one value of a row to the next */
+	uint32_t n;				/* values of a row */
+};
+
+/* Start with the first row; returns its length. */
+uint32_t cpu_collapse(uint32_t rank, const uint32_t *dims, uint32_t operands,
+		      const uint32_t *const *stride, struct cpu_rows *r);
+void cpu_next_row(struct cpu_rows *r);
+
+/* y = a op b, an operator of cpu_two_floats() */
+void cpu_float_row(uint32_t op, float *y, const float *a, size_t as, const float *b, size_t bs,
+		   uint32_t n);
+
 static inline void cpu_copy_value(void *to, const void *from, uint32_t bytes)
 {
 	if (bytes == 4)
@@ -219,17 +240,33 @@ void cpu_put_integer(void *y, size_t at, uint32_t type, int64_t v);
 
 /* ---- arithmetic: math.c ---- */
 
+/* From here on every float is whole. */
+#define CPU_WHOLE	8388608.0f
+
+CPU_INLINE float cpu_whole_near(float x)
+{
+	/* No float of this size has a fraction, so adding rounds it off, half to even. */
+	return x < 0 ? (x - CPU_WHOLE) + CPU_WHOLE : (x + CPU_WHOLE) - CPU_WHOLE;
+}
+
+/* To the nearest, half to even. */
+CPU_INLINE float cpu_round(float x)
+{
+	float r = cpu_whole_near(x);
+
+	return x > -CPU_WHOLE && x < CPU_WHOLE ? r : x;
+}
+
 float cpu_exp(float x);
 float cpu_sqrt(float x);	/* NaN of what is below 0 */
 float cpu_floor(float x);
 float cpu_ceil(float x);
-float cpu_round(float x);	/* to the nearest, half to even */
 
 /*
  * The frequent operators of two floats. The greatest and least of NaN and a number is NaN, as ONNX's
  * Max and Min have it.
  */
-static inline __attribute__((always_inline))
+CPU_INLINE
 float cpu_two_floats(uint32_t op, float a, float b)
 {
 	switch (op) {

@@ -65,29 +65,55 @@ int cpu_binary_i8_need(const struct vtacpu_binary_i8 *p, struct vtacpu_need *nee
 	return cpu_operand(need, cpu_count(p->cast.dims, p->cast.rank), 1);
 }
 
-/* The dimensions before the last, of which a row is the last. */
-struct rows {
-	const struct vtacpu_broadcast *c;
-	uint32_t at[VTACPU_RANK_MAX];
-	size_t a, b;
-};
-
-static void next_row(struct rows *r)
+uint32_t cpu_collapse(uint32_t rank, const uint32_t *dims, uint32_t operands,
+		      const uint32_t *const *stride, struct cpu_rows *r)
 {
-	for (uint32_t i = r->c->rank > 1 ? r->c->rank - 1 : 0; i--;) {
-		r->a += r->c->a_stride[i];
-		r->b += r->c->b_stride[i];
-		if (++r->at[i] < r->c->dims[i])
+	uint32_t at = 0;
+
+	*r = (struct cpu_rows) { .rank = 0 };
+	for (uint32_t i = 0; i < rank; i++) {
+		bool joins = at > 0;
+
+		if (dims[i] == 1)
+			continue;
+		for (uint32_t o = 0; o < operands; o++)
+			joins = joins && r->stride[o][at - 1] == (uint64_t)stride[o][i] * dims[i];
+		at -= joins;
+		r->dims[at] = joins ? r->dims[at] * dims[i] : dims[i];
+		for (uint32_t o = 0; o < operands; o++)
+			r->stride[o][at] = stride[o][i];
+		at++;
+	}
+	r->rank = at ? at - 1 : 0;
+	r->n = at ? r->dims[at - 1] : 1;
+	for (uint32_t o = 0; o < operands; o++)
+		r->step[o] = at ? r->stride[o][at - 1] : 0;
+	r->operands = operands;
+	r->rows = 1;
+	for (uint32_t i = 0; i < r->rank; i++)
+		r->rows *= r->dims[i];
+	return r->n;
+}
+
+void cpu_next_row(struct cpu_rows *r)
+{
+	for (uint32_t i = r->rank; i--;) {
+		bool back = ++r->index[i] == r->dims[i];
+
+		for (uint32_t o = 0; o < r->operands; o++)
+			r->at[o] += r->stride[o][i] -
+				    (back ? (size_t)r->dims[i] * r->stride[o][i] : 0);
+		if (!back)
 			return;
-		r->a -= (size_t)r->c->dims[i] * r->c->a_stride[i];
-		r->b -= (size_t)r->c->dims[i] * r->c->b_stride[i];
-		r->at[i] = 0;
+		r->index[i] = 0;
 	}
 }
 
-static uint32_t row_length(const struct vtacpu_broadcast *c)
+static void start_rows(const struct vtacpu_broadcast *c, struct cpu_rows *r)
 {
-	return c->rank ? c->dims[c->rank - 1] : 1;
+	const uint32_t *const strides[] = { c->a_stride, c->b_stride };
+
+	cpu_collapse(c->rank, c->dims, 2, strides, r);
 }
 
 CPU_INLINE
@@ -106,33 +132,45 @@ void float_row(uint32_t op, float *y, const float *a, size_t as, const float *b,
 			y[i] = cpu_two_floats(op, a[i * as], b[i * bs]);
 }
 
+CPU_BODY cpu_float_row_body(bool wide, uint32_t op, float *y, const float *a, size_t as,
+			 const float *b, size_t bs, uint32_t n)
+{
+	(void)wide;
+	switch (op) {
+	case VTACPU_ADD:
+		float_row(VTACPU_ADD, y, a, as, b, bs, n);
+		return;
+	case VTACPU_SUB:
+		float_row(VTACPU_SUB, y, a, as, b, bs, n);
+		return;
+	case VTACPU_MUL:
+		float_row(VTACPU_MUL, y, a, as, b, bs, n);
+		return;
+	case VTACPU_DIV:
+		float_row(VTACPU_DIV, y, a, as, b, bs, n);
+		return;
+	case VTACPU_MAX:
+		float_row(VTACPU_MAX, y, a, as, b, bs, n);
+		return;
+	default:
+		float_row(VTACPU_MIN, y, a, as, b, bs, n);
+	}
+}
+
+CPU_WIDE(cpu_float_row, (uint32_t op, float *y, const float *a, size_t as, const float *b,
+			 size_t bs, uint32_t n), op, y, a, as, b, bs, n)
+
 void vtacpu_binary_f32(const struct vtacpu_binary_f32 *p, void *const *io, void *scratch)
 {
-	const struct vtacpu_broadcast *c = &p->cast;
-	uint32_t n = row_length(c), last = c->rank ? c->rank - 1 : 0;
-	size_t as = c->rank ? c->a_stride[last] : 0, bs = c->rank ? c->b_stride[last] : 0;
-	size_t rows = (size_t)cpu_count(c->dims, c->rank) / n;
-	struct rows r = { .c = c };
+	struct cpu_rows r;
 	float *y = io[2];
 
 	(void)scratch;
-	for (size_t i = 0; i < rows; i++, y += n, next_row(&r)) {
-		const float *a = (const float *)io[0] + r.a, *b = (const float *)io[1] + r.b;
-
-		switch (c->op) {
-		case VTACPU_ADD:
-			float_row(VTACPU_ADD, y, a, as, b, bs, n);
-			break;
-		case VTACPU_SUB:
-			float_row(VTACPU_SUB, y, a, as, b, bs, n);
-			break;
-		case VTACPU_MUL:
-			float_row(VTACPU_MUL, y, a, as, b, bs, n);
-			break;
-		default:
-			float_row(c->op, y, a, as, b, bs, n);
-		}
-		cpu_act(&p->act, y, n);
+	start_rows(&p->cast, &r);
+	for (size_t i = 0; i < r.rows; i++, y += r.n, cpu_next_row(&r)) {
+		cpu_float_row(p->cast.op, y, (const float *)io[0] + r.at[0], r.step[0],
+			      (const float *)io[1] + r.at[1], r.step[1], r.n);
+		cpu_act(&p->act, y, r.n);
 	}
 }
 
@@ -159,25 +197,23 @@ void vtacpu_binary_i8(const struct vtacpu_binary_i8 *p, void *const *io, void *s
 {
 	void *const none[3] = { NULL };
 	struct cpu_post post = cpu_post(&p->post, none, false);
-	const struct vtacpu_broadcast *c = &p->cast;
-	uint32_t n = row_length(c), last = c->rank ? c->rank - 1 : 0;
-	size_t as = c->rank ? c->a_stride[last] : 0, bs = c->rank ? c->b_stride[last] : 0;
-	size_t rows = (size_t)cpu_count(c->dims, c->rank) / n;
-	struct rows r = { .c = c };
+	struct cpu_rows r;
 	int8_t *y = io[2];
 
 	(void)scratch;
-	for (size_t i = 0; i < rows; i++, y += n, next_row(&r)) {
-		const int8_t *a = (const int8_t *)io[0] + r.a, *b = (const int8_t *)io[1] + r.b;
+	start_rows(&p->cast, &r);
+	for (size_t i = 0; i < r.rows; i++, y += r.n, cpu_next_row(&r)) {
+		const int8_t *a = (const int8_t *)io[0] + r.at[0];
+		const int8_t *b = (const int8_t *)io[1] + r.at[1];
 
-		for (uint32_t at = 0; at < n; at += CHUNK) {
-			uint32_t some = min_u32(CHUNK, n - at);
+		for (uint32_t at = 0; at < r.n; at += CHUNK) {
+			uint32_t some = min_u32(CHUNK, r.n - at);
 			int32_t acc[CHUNK];
 
 			for (uint32_t j = 0; j < some; j++)
-				acc[j] = int_of(c->op,
-						(uint32_t)a[(at + j) * as] * (uint32_t)p->a_mul,
-						(uint32_t)b[(at + j) * bs] * (uint32_t)p->b_mul);
+				acc[j] = int_of(p->cast.op,
+						(uint32_t)a[(at + j) * r.step[0]] * (uint32_t)p->a_mul,
+						(uint32_t)b[(at + j) * r.step[1]] * (uint32_t)p->b_mul);
 			cpu_post_row(&post, 0, acc, y + at, some);
 		}
 	}

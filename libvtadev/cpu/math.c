@@ -18,41 +18,21 @@ CPU_INLINE uint32_t to_bits(float x)
 	return bits;
 }
 
-/* From here on every float is whole. */
-#define WHOLE	8388608.0f
 /* Its neighbours are a whole number apart, on both sides. */
 #define ROUNDER	12582912.0f
 
-CPU_INLINE float whole_near(float x)
-{
-	/* No float of this size has a fraction, so adding rounds it off, half to even. */
-	return x < 0 ? (x - WHOLE) + WHOLE : (x + WHOLE) - WHOLE;
-}
-
-CPU_INLINE float round_of(float x)
-{
-	float r = whole_near(x);
-
-	return x > -WHOLE && x < WHOLE ? r : x;
-}
-
 CPU_INLINE float floor_of(float x)
 {
-	float r = round_of(x);
+	float r = cpu_round(x);
 
 	return r > x ? r - 1 : r;
 }
 
 CPU_INLINE float ceil_of(float x)
 {
-	float r = round_of(x);
+	float r = cpu_round(x);
 
 	return r < x ? r + 1 : r;
-}
-
-float cpu_round(float x)
-{
-	return round_of(x);
 }
 
 float cpu_floor(float x)
@@ -229,7 +209,7 @@ CPU_BODY cpu_act_body(bool wide, const struct vtacpu_act *act, float *y, size_t 
 	LOOP(VTACPU_ACT_NEG, -x);
 	LOOP(VTACPU_ACT_FLOOR, floor_of(x));
 	LOOP(VTACPU_ACT_CEIL, ceil_of(x));
-	LOOP(VTACPU_ACT_ROUND, round_of(x));
+	LOOP(VTACPU_ACT_ROUND, cpu_round(x));
 	LOOP(VTACPU_ACT_RECIPROCAL, 1 / x);
 	LOOP(VTACPU_ACT_ERF, erf_of(x));
 	LOOP(VTACPU_ACT_GELU, gelu_of(x));

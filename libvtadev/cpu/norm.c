@@ -53,32 +53,114 @@ int cpu_log_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_n
 	return cpu_softmax_f32_need(p, need);
 }
 
-static void softmax(const float *x, float *y, size_t count, size_t step, bool log)
+/* Sums in eight parts, which the compiler vectorises; their order is the same everywhere. */
+#define PARTS	8u
+/* Values at a time, on the stack. */
+#define CHUNK	256u
+
+static const struct vtacpu_act exponential = { .kind = VTACPU_ACT_EXP };
+
+/* Add @n values, a multiple of PARTS unless they are the last. */
+static void add_parts(float *part, const float *x, size_t n)
 {
-	float most = x[0], sum = 0;
+	size_t i = 0;
 
-	for (size_t i = 1; i < count; i++)
-		most = x[i * step] > most ? x[i * step] : most;
-	for (size_t i = 0; i < count; i++) {
-		float less = x[i * step] - most, e = cpu_exp(less);
+	for (; i + PARTS <= n; i += PARTS)
+		for (size_t j = 0; j < PARTS; j++)
+			part[j] += x[i + j];
+	for (; i < n; i++)
+		part[i % PARTS] += x[i];
+}
 
-		y[i * step] = log ? less : e;
-		sum += e;
+static float sum_parts(const float *part)
+{
+	float sum = 0;
+
+	for (size_t j = 0; j < PARTS; j++)
+		sum += part[j];
+	return sum;
+}
+
+static float greatest(const float *x, size_t n)
+{
+	float part[PARTS], most = x[0];
+	size_t i = 0;
+
+	for (size_t j = 0; j < PARTS; j++)
+		part[j] = most;
+	for (; i + PARTS <= n; i += PARTS)
+		for (size_t j = 0; j < PARTS; j++)
+			part[j] = x[i + j] > part[j] ? x[i + j] : part[j];
+	for (; i < n; i++)
+		most = x[i] > most ? x[i] : most;
+	for (size_t j = 0; j < PARTS; j++)
+		most = part[j] > most ? part[j] : most;
+	return most;
+}
+
+static void softmax_row(const float *x, float *y, size_t count, bool log)
+{
+	float most = greatest(x, count), part[PARTS] = { 0 }, sum;
+
+	for (size_t i = 0, n; i < count; i += n) {
+		float e[CHUNK];
+
+		n = count - i < CHUNK ? count - i : CHUNK;
+		for (size_t j = 0; j < n; j++)
+			e[j] = x[i + j] - most;
+		if (log)
+			memcpy(y + i, e, n * sizeof(*e));
+		cpu_act(&exponential, e, n);
+		add_parts(part, e, n);
+		if (!log)
+			memcpy(y + i, e, n * sizeof(*e));
 	}
+	sum = sum_parts(part);
 	if (log)
 		sum = cpu_log(sum);
 	for (size_t i = 0; i < count; i++)
-		y[i * step] = log ? y[i * step] - sum : y[i * step] / sum;
+		y[i] = log ? y[i] - sum : y[i] / sum;
+}
+
+/* @n columns of @count values, @step apart from one to the next. */
+static void softmax_columns(const float *x, float *y, size_t count, size_t step, size_t n, bool log)
+{
+	float most[CHUNK], sum[CHUNK], e[CHUNK];
+
+	memcpy(most, x, n * sizeof(*most));
+	memset(sum, 0, n * sizeof(*sum));
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = 0; j < n; j++)
+			most[j] = x[i * step + j] > most[j] ? x[i * step + j] : most[j];
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < n; j++)
+			e[j] = x[i * step + j] - most[j];
+		if (log)
+			memcpy(y + i * step, e, n * sizeof(*e));
+		cpu_act(&exponential, e, n);
+		for (size_t j = 0; j < n; j++)
+			sum[j] += e[j];
+		if (!log)
+			memcpy(y + i * step, e, n * sizeof(*e));
+	}
+	for (size_t j = 0; log && j < n; j++)
+		sum[j] = cpu_log(sum[j]);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < n; j++)
+			y[i * step + j] = log ? y[i * step + j] - sum[j] : y[i * step + j] / sum[j];
 }
 
 static void softmax_all(const struct vtacpu_softmax_f32 *p, const float *x, float *y, bool log)
 {
-	for (uint32_t i = 0; i < p->outer; i++)
-		for (uint32_t j = 0; j < p->inner; j++) {
-			size_t at = (size_t)i * p->count * p->inner + j;
+	size_t step = p->inner, all = (size_t)p->count * step;
 
-			softmax(x + at, y + at, p->count, p->inner, log);
-		}
+	for (uint32_t i = 0; i < p->outer; i++, x += all, y += all) {
+		if (step == 1)
+			softmax_row(x, y, p->count, log);
+		for (size_t j = 0; step > 1 && j < step; j += CHUNK)
+			softmax_columns(x + j, y + j, p->count, step,
+					step - j < CHUNK ? step - j : CHUNK, log);
+	}
 }
 
 void vtacpu_softmax_f32(const struct vtacpu_softmax_f32 *p, void *const *io, void *scratch)
@@ -109,9 +191,6 @@ int cpu_norm_f32_need(const struct vtacpu_norm_f32 *p, struct vtacpu_need *need)
 	return cpu_operand(need, count, 4) || cpu_operand_if(need, p->has_scale, own, 4) ||
 	       cpu_operand_if(need, p->has_bias, own, 4) || cpu_operand(need, count, 4) ? -1 : 0;
 }
-
-/* Sums in eight parts, which the compiler vectorises; their order is the same everywhere. */
-#define PARTS	8u
 
 static float sum_of(const float *x, size_t n, float less, bool square)
 {

@@ -92,23 +92,88 @@ static uint64_t values(const struct vtacpu_pool_window *p, const struct place *a
 	return (uint64_t)(at->ty.to - at->ty.from) * (at->tx.to - at->tx.from);
 }
 
-static float pool_one(const struct vtacpu_pool_window *p, const float *x, const struct place *at)
+/* Outputs [from, to) of a row take tap @kx from input at + (x - from) * stride_w. */
+struct span {
+	uint32_t from, to;
+	int64_t at;
+};
+
+static struct span span_of(const struct vtacpu_pool_window *p, uint32_t kx)
 {
+	int64_t shift = (int64_t)kx * p->dil_w - p->pad_left, stride = p->stride_w;
+	int64_t first = shift < 0 ? (-shift + stride - 1) / stride : 0;
+	int64_t end = p->iw > shift ? (p->iw - shift - 1) / stride + 1 : 0;
+
+	end = end > p->ow ? p->ow : end;
+	first = first > end ? end : first;
+	return (struct span) { (uint32_t)first, (uint32_t)end, first * stride + shift };
+}
+
+CPU_BODY pool_tap(bool greatest, float *y, const float *x, uint32_t step, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		float a = x[(size_t)i * step];
+
+		y[i] = !greatest ? y[i] + a : y[i] > a ? y[i] : a;
+	}
+}
+
+/* Output row @oy of a channel, tap by tap in their order. */
+CPU_BODY pool_row_body(bool wide, const struct vtacpu_pool_window *p, float *y, const float *x,
+		       uint32_t oy)
+{
+	struct place at = place_window(p, oy, 0);
 	bool greatest = p->kind == VTACPU_POOL_MAX;
-	float v = greatest ? -3.402823466e38f : 0;
-	uint64_t n;
 
-	for (uint32_t ky = at->ty.from; ky < at->ty.to; ky++) {
-		const float *row = x + (at->y + (int64_t)ky * p->dil_h) * p->iw + at->x;
+	(void)wide;
+	for (uint32_t ox = 0; ox < p->ow; ox++)
+		y[ox] = greatest ? -3.402823466e38f : 0;
+	for (uint32_t ky = at.ty.from; ky < at.ty.to; ky++) {
+		const float *row = x + (at.y + (int64_t)ky * p->dil_h) * p->iw;
 
-		for (uint32_t kx = at->tx.from; kx < at->tx.to; kx++) {
-			float a = row[(int64_t)kx * p->dil_w];
+		for (uint32_t kx = 0; kx < p->kw; kx++) {
+			struct span s = span_of(p, kx);
+			uint32_t n = s.to - s.from;
 
-			v = !greatest ? v + a : v > a ? v : a;
+			/* The frequent strides have a loop each that the compiler vectorises. */
+			if (!n)
+				continue;
+			if (greatest && p->stride_w == 1)
+				pool_tap(true, y + s.from, row + s.at, 1, n);
+			else if (greatest && p->stride_w == 2)
+				pool_tap(true, y + s.from, row + s.at, 2, n);
+			else if (!greatest && p->stride_w == 1)
+				pool_tap(false, y + s.from, row + s.at, 1, n);
+			else
+				pool_tap(greatest, y + s.from, row + s.at, p->stride_w, n);
 		}
 	}
-	n = values(p, at);
-	return greatest || p->kind == VTACPU_POOL_SUM || !n ? v : v / (float)n;
+}
+
+static void pool_row(const struct vtacpu_pool_window *p, float *y, const float *x, uint32_t oy);
+CPU_WIDE(pool_row, (const struct vtacpu_pool_window *p, float *y, const float *x, uint32_t oy),
+	 p, y, x, oy)
+
+/* Sums become averages. Windows that are wholly inside have equally many values. */
+static void divide_row(const struct vtacpu_pool_window *p, float *y, uint32_t oy)
+{
+	struct span first = span_of(p, 0), last = span_of(p, p->kw - 1);
+	struct place at = place_window(p, oy, first.from);
+	float all = (float)values(p, &at);
+
+	for (uint32_t ox = 0; ox < p->ow; ox++) {
+		uint64_t n;
+
+		if (ox == first.from && last.to > ox) {
+			for (; ox < last.to; ox++)
+				y[ox] = all != 0 ? y[ox] / all : y[ox];
+			if (ox == p->ow)
+				return;
+		}
+		at = place_window(p, oy, ox);
+		n = values(p, &at);
+		y[ox] = n ? y[ox] / (float)n : y[ox];
+	}
 }
 
 void vtacpu_pool_window_f32(const struct vtacpu_pool_window_f32 *p, void *const *io, void *scratch)
@@ -120,11 +185,9 @@ void vtacpu_pool_window_f32(const struct vtacpu_pool_window_f32 *p, void *const 
 	(void)scratch;
 	for (size_t c = 0; c < (size_t)pool->n * pool->c; c++) {
 		for (uint32_t oy = 0; oy < pool->oh; oy++, y += pool->ow) {
-			for (uint32_t ox = 0; ox < pool->ow; ox++) {
-				struct place at = place_window(pool, oy, ox);
-
-				y[ox] = pool_one(pool, x, &at);
-			}
+			pool_row(pool, y, x, oy);
+			if (pool->kind == VTACPU_POOL_AVG || pool->kind == VTACPU_POOL_AVG_PAD)
+				divide_row(pool, y, oy);
 			cpu_act(&p->act, y, pool->ow);
 		}
 		x += (size_t)pool->ih * pool->iw;

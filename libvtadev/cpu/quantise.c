@@ -28,6 +28,27 @@ int cpu_quantise_need(const struct vtacpu_quantise *p, struct vtacpu_need *need)
 	return affine_need(need, dims, 4, 1, p->has_zero);
 }
 
+/* The zero point is no fraction: limits less it are exact, in double. */
+CPU_BODY quantise_row_body(bool wide, uint8_t *restrict y, const float *restrict x, float scale,
+			   double zero, double lo, double hi, uint32_t n)
+{
+	(void)wide;
+	lo -= zero;
+	hi -= zero;
+	for (uint32_t i = 0; i < n; i++) {
+		double v = (double)cpu_round(x[i] / scale);
+
+		v = v > lo ? v : lo;
+		v = v < hi ? v : hi;
+		y[i] = (uint8_t)(int32_t)(v + zero);
+	}
+}
+
+static void quantise_row(uint8_t *restrict y, const float *restrict x, float scale, double zero,
+			 double lo, double hi, uint32_t n);
+CPU_WIDE(quantise_row, (uint8_t *restrict y, const float *restrict x, float scale, double zero,
+			double lo, double hi, uint32_t n), y, x, scale, zero, lo, hi, n)
+
 void vtacpu_quantise(const struct vtacpu_quantise *p, void *const *io, void *scratch)
 {
 	const float *x = io[0], *scales = io[1];
@@ -35,20 +56,9 @@ void vtacpu_quantise(const struct vtacpu_quantise *p, void *const *io, void *scr
 	uint8_t *y = io[3];
 
 	(void)scratch;
-	for (size_t i = 0; i < (size_t)p->outer * p->channels; i++) {
-		float scale = scales[i % p->channels];
-		/* The zero point is no fraction: limits less it are exact, in double. */
-		double zero = zeros ? zeros[i % p->channels] : 0;
-		double lo = p->lo - zero, hi = p->hi - zero;
-
-		for (uint32_t j = 0; j < p->inner; j++) {
-			double v = (double)cpu_round(*x++ / scale);
-
-			v = v > lo ? v : lo;
-			v = v < hi ? v : hi;
-			*y++ = (uint8_t)(int32_t)(v + zero);
-		}
-	}
+	for (size_t i = 0; i < (size_t)p->outer * p->channels; i++, x += p->inner, y += p->inner)
+		quantise_row(y, x, scales[i % p->channels],
+			     zeros ? zeros[i % p->channels] : 0, p->lo, p->hi, p->inner);
 }
 
 int cpu_dequantise_need(const struct vtacpu_dequantise *p, struct vtacpu_need *need)

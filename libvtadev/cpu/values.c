@@ -10,7 +10,7 @@ bool cpu_type_ok(struct vtacpu_need *need, uint32_t type)
 	return false;
 }
 
-int64_t cpu_integer(const void *x, size_t at, uint32_t type)
+CPU_INLINE int64_t integer_at(const void *x, size_t at, uint32_t type)
 {
 	switch (type) {
 	case VTACPU_I8:
@@ -24,7 +24,7 @@ int64_t cpu_integer(const void *x, size_t at, uint32_t type)
 	}
 }
 
-void cpu_put_integer(void *y, size_t at, uint32_t type, int64_t v)
+CPU_INLINE void put_integer(void *y, size_t at, uint32_t type, int64_t v)
 {
 	switch (type) {
 	case VTACPU_I32:
@@ -39,6 +39,16 @@ void cpu_put_integer(void *y, size_t at, uint32_t type, int64_t v)
 	default:
 		((uint8_t *)y)[at] = (uint8_t)v;
 	}
+}
+
+int64_t cpu_integer(const void *x, size_t at, uint32_t type)
+{
+	return integer_at(x, at, type);
+}
+
+void cpu_put_integer(void *y, size_t at, uint32_t type, int64_t v)
+{
+	put_integer(y, at, type, v);
 }
 
 /* ---- two operands ---- */
@@ -69,7 +79,7 @@ int cpu_binary_need(const struct vtacpu_binary *p, struct vtacpu_need *need)
 	return cpu_operand(need, cpu_count(p->cast.dims, p->cast.rank), bytes);
 }
 
-static float float_of(uint32_t op, float a, float b)
+CPU_INLINE float float_of(uint32_t op, float a, float b)
 {
 	float r;
 
@@ -87,7 +97,7 @@ static float float_of(uint32_t op, float a, float b)
 	}
 }
 
-static bool compare_floats(uint32_t op, float a, float b)
+CPU_INLINE bool compare_floats(uint32_t op, float a, float b)
 {
 	return op == VTACPU_EQUAL ? a == b : op == VTACPU_LESS ? a < b : a <= b;
 }
@@ -122,7 +132,7 @@ static int64_t shift(uint32_t op, uint32_t type, int64_t a, int64_t b)
 	return (int64_t)(op == VTACPU_SHIFT_LEFT ? v << b : v >> b);
 }
 
-static int64_t integer_of(uint32_t op, uint32_t type, int64_t a, int64_t b)
+CPU_INLINE int64_t integer_of(uint32_t op, uint32_t type, int64_t a, int64_t b)
 {
 	switch (op) {
 	case VTACPU_ADD:
@@ -161,34 +171,102 @@ static int64_t integer_of(uint32_t op, uint32_t type, int64_t a, int64_t b)
 	}
 }
 
-static void binary_one(const struct vtacpu_binary *p, void *const *io, size_t a, size_t b,
-		       size_t y)
+/* Two floats: with the operator of a comparison y is BOOL. */
+CPU_INLINE
+void float_values(uint32_t op, void *y, const float *a, size_t as, const float *b, size_t bs,
+		  uint32_t n)
 {
-	uint32_t op = p->cast.op;
-
-	if (p->type != VTACPU_F32) {
-		cpu_put_integer(io[2], y, is_comparison(op) ? VTACPU_BOOL : p->type,
-				integer_of(op, p->type, cpu_integer(io[0], a, p->type),
-					   cpu_integer(io[1], b, p->type)));
-	} else {
-		float v = ((const float *)io[0])[a], w = ((const float *)io[1])[b];
-
+	for (uint32_t i = 0; i < n; i++) {
 		if (is_comparison(op))
-			((uint8_t *)io[2])[y] = compare_floats(op, v, w);
+			((uint8_t *)y)[i] = compare_floats(op, a[i * as], b[i * bs]);
 		else
-			((float *)io[2])[y] = float_of(op, v, w);
+			((float *)y)[i] = float_of(op, a[i * as], b[i * bs]);
 	}
+}
+
+/* An operator, a constant, with the frequent steps, which the compiler vectorises. */
+CPU_INLINE
+void float_steps(uint32_t op, void *y, const float *a, size_t as, const float *b, size_t bs,
+		 uint32_t n)
+{
+	if (as == 1 && bs == 1)
+		float_values(op, y, a, 1, b, 1, n);
+	else if (as == 1 && bs == 0)
+		float_values(op, y, a, 1, b, 0, n);
+	else
+		float_values(op, y, a, as, b, bs, n);
+}
+
+static void float_row(uint32_t op, void *y, const float *a, size_t as, const float *b, size_t bs,
+		      uint32_t n)
+{
+	if (op <= VTACPU_DIV)
+		cpu_float_row(op, y, a, as, b, bs, n);
+	else if (op == VTACPU_PRELU)
+		float_steps(VTACPU_PRELU, y, a, as, b, bs, n);
+	else if (op == VTACPU_EQUAL)
+		float_steps(VTACPU_EQUAL, y, a, as, b, bs, n);
+	else if (op == VTACPU_LESS)
+		float_steps(VTACPU_LESS, y, a, as, b, bs, n);
+	else if (op == VTACPU_LESS_EQUAL)
+		float_steps(VTACPU_LESS_EQUAL, y, a, as, b, bs, n);
+	else if (op == VTACPU_POW && bs == 0 && *b == 2)
+		cpu_float_row(VTACPU_MUL, y, a, as, a, as, n);
+	else
+		float_values(op, y, a, as, b, bs, n);
+}
+
+CPU_INLINE
+void integer_values(uint32_t op, uint32_t type, void *y, const void *a, size_t as, const void *b,
+		    size_t bs, uint32_t n)
+{
+	uint32_t to = is_comparison(op) ? VTACPU_BOOL : type;
+
+	for (uint32_t i = 0; i < n; i++)
+		put_integer(y, i, to, integer_of(op, type, integer_at(a, i * as, type),
+						     integer_at(b, i * bs, type)));
+}
+
+/* Values of a type, a constant. */
+CPU_INLINE
+void integer_row(uint32_t op, uint32_t type, void *y, const void *a, size_t as, const void *b,
+		 size_t bs, uint32_t n)
+{
+	if (op == VTACPU_ADD)
+		integer_values(VTACPU_ADD, type, y, a, as, b, bs, n);
+	else if (op == VTACPU_MUL)
+		integer_values(VTACPU_MUL, type, y, a, as, b, bs, n);
+	else if (op == VTACPU_EQUAL)
+		integer_values(VTACPU_EQUAL, type, y, a, as, b, bs, n);
+	else if (op == VTACPU_LESS)
+		integer_values(VTACPU_LESS, type, y, a, as, b, bs, n);
+	else
+		integer_values(op, type, y, a, as, b, bs, n);
 }
 
 void vtacpu_binary(const struct vtacpu_binary *p, void *const *io, void *scratch)
 {
-	size_t count = (size_t)cpu_count(p->cast.dims, p->cast.rank);
-	struct cpu_places at = { .rank = p->cast.rank, .dims = p->cast.dims };
+	const uint32_t *const strides[] = { p->cast.a_stride, p->cast.b_stride };
+	uint32_t op = p->cast.op, bytes = vtacpu_type_bytes(p->type);
+	uint32_t to = is_comparison(op) ? 1 : bytes;
+	uint8_t *y = io[2];
+	struct cpu_rows r;
 
 	(void)scratch;
-	for (size_t i = 0; i < count; i++) {
-		binary_one(p, io, at.a, at.b, i);
-		cpu_next_place(&at, p->cast.a_stride, p->cast.b_stride, NULL);
+	cpu_collapse(p->cast.rank, p->cast.dims, 2, strides, &r);
+	for (size_t i = 0; i < r.rows; i++, y += (size_t)r.n * to, cpu_next_row(&r)) {
+		const uint8_t *a = (const uint8_t *)io[0] + r.at[0] * bytes;
+		const uint8_t *b = (const uint8_t *)io[1] + r.at[1] * bytes;
+
+		if (p->type == VTACPU_F32)
+			float_row(op, y, (const float *)a, r.step[0], (const float *)b, r.step[1],
+				  r.n);
+		else if (p->type == VTACPU_I64)
+			integer_row(op, VTACPU_I64, y, a, r.step[0], b, r.step[1], r.n);
+		else if (p->type == VTACPU_I32)
+			integer_row(op, VTACPU_I32, y, a, r.step[0], b, r.step[1], r.n);
+		else
+			integer_values(op, p->type, y, a, r.step[0], b, r.step[1], r.n);
 	}
 }
 
@@ -207,18 +285,63 @@ int cpu_select_need(const struct vtacpu_select *p, struct vtacpu_need *need)
 	return cpu_operand(need, need->work, p->bytes);
 }
 
+/* Values of a size, a constant. */
+CPU_INLINE
+void select_row(uint32_t bytes, uint8_t *y, const uint8_t *which, const uint8_t *a,
+		const uint8_t *b, const size_t *step, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *from_a = a + i * step[1] * bytes, *from_b = b + i * step[2] * bytes;
+
+		cpu_copy_value(y + (size_t)i * bytes, which[i * step[0]] ? from_a : from_b, bytes);
+	}
+}
+
+/* The same of 4 bytes with the frequent steps, which the compiler vectorises. */
+CPU_INLINE
+void select_words(uint32_t *y, const uint8_t *which, size_t cs, const uint32_t *a, size_t as,
+		  const uint32_t *b, size_t bs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t v = a[i * as], w = b[i * bs];
+
+		y[i] = which[i * cs] ? v : w;
+	}
+}
+
+static void select_four(uint32_t *y, const uint8_t *which, const uint32_t *a, const uint32_t *b,
+			const size_t *step, uint32_t n)
+{
+	if (step[0] == 1 && step[1] == 1 && step[2] == 1)
+		select_words(y, which, 1, a, 1, b, 1, n);
+	else if (step[0] == 1 && step[1] == 1 && step[2] == 0)
+		select_words(y, which, 1, a, 1, b, 0, n);
+	else if (step[0] == 1 && step[1] == 0 && step[2] == 1)
+		select_words(y, which, 1, a, 0, b, 1, n);
+	else
+		select_words(y, which, step[0], a, step[1], b, step[2], n);
+}
+
 void vtacpu_select(const struct vtacpu_select *p, void *const *io, void *scratch)
 {
-	struct cpu_places at = { .rank = p->rank, .dims = p->dims };
-	size_t count = (size_t)cpu_count(p->dims, p->rank);
-	const uint8_t *which = io[0];
+	const uint32_t *const strides[] = { p->c_stride, p->a_stride, p->b_stride };
+	uint8_t *y = io[3];
+	struct cpu_rows r;
 
 	(void)scratch;
-	for (size_t i = 0; i < count; i++) {
-		cpu_copy_value((uint8_t *)io[3] + i * p->bytes,
-			       which[at.a] ? (const uint8_t *)io[1] + at.b * p->bytes :
-			       (const uint8_t *)io[2] + at.c * p->bytes, p->bytes);
-		cpu_next_place(&at, p->c_stride, p->a_stride, p->b_stride);
+	cpu_collapse(p->rank, p->dims, 3, strides, &r);
+	for (size_t i = 0; i < r.rows; i++, y += (size_t)r.n * p->bytes, cpu_next_row(&r)) {
+		const uint8_t *which = (const uint8_t *)io[0] + r.at[0];
+		const uint8_t *a = (const uint8_t *)io[1] + r.at[1] * p->bytes;
+		const uint8_t *b = (const uint8_t *)io[2] + r.at[2] * p->bytes;
+
+		if (p->bytes == 4)
+			select_four((uint32_t *)y, which, (const uint32_t *)a, (const uint32_t *)b,
+				    r.step, r.n);
+		else if (p->bytes == 8)
+			select_row(8, y, which, a, b, r.step, r.n);
+		else
+			select_row(p->bytes, y, which, a, b, r.step, r.n);
 	}
 }
 
@@ -253,11 +376,11 @@ void vtacpu_cast(const struct vtacpu_cast *p, void *const *io, void *scratch)
 		if (p->x_type == VTACPU_F32 && p->y_type == VTACPU_F32)
 			y[i] = x[i];
 		else if (p->y_type == VTACPU_F32)
-			y[i] = (float)cpu_integer(io[0], i, p->x_type);
+			y[i] = (float)integer_at(io[0], i, p->x_type);
 		else if (p->x_type == VTACPU_F32)
-			cpu_put_integer(io[1], i, p->y_type, p->y_type == VTACPU_BOOL ?
+			put_integer(io[1], i, p->y_type, p->y_type == VTACPU_BOOL ?
 					x[i] != 0 : whole_of(x[i]));
 		else
-			cpu_put_integer(io[1], i, p->y_type, cpu_integer(io[0], i, p->x_type));
+			put_integer(io[1], i, p->y_type, integer_at(io[0], i, p->x_type));
 	}
 }

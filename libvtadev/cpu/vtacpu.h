@@ -19,7 +19,8 @@
  * only memset, memcpy and memcmp. Several threads may run kernels at the same time,
  * if their outputs and scratch memory differ. The results of a float kernel are
  * the same on every machine with IEEE 754 arithmetic: sums are computed in the order of the
- * plain loops, no operations are contracted, and exp() is the library's own.
+ * plain loops (those of a row of values in eight parts: part i of the values i, i + 8, ...; then
+ * the parts in their order), no operations are contracted, and exp() is the library's own.
  *
  * Parameter structs have only 32-bit fields, so that a program image contains them
  * unchanged (docs/program-image.md). A field without a comment has its

@@ -83,7 +83,7 @@ static const struct kind {
 		BROADCAST(VTACPU_MUL, 3136, 56, 1, 1, 0, 0), { 0 } } }, false },
 	{ "Div by one", VTACPU_BINARY_F32, { .binary_f32 = {
 		BROADCAST(VTACPU_DIV, 3136, 56, 1, 0, 0, 0), { 0 } } }, false },
-	{ "Pow by one", VTACPU_BINARY, { .binary = {
+	{ "Pow by 2", VTACPU_BINARY, { .binary = {
 		BROADCAST(VTACPU_POW, 3136, 56, 1, 0, 0, 0), VTACPU_F32 } }, false },
 	{ "Less of two", VTACPU_BINARY, { .binary = {
 		BROADCAST(VTACPU_LESS, 3136, 56, 1, 3136, 56, 1), VTACPU_F32 } }, false },
@@ -173,6 +173,8 @@ static void prepare(struct call *c, const struct kind *kind)
 		for (size_t j = 0; kind->kernel == VTACPU_BATCH_NORM_F32 && i == 4 &&
 		     j < kind->p.batch_norm_f32.c; j++)
 			((float *)c->io[i])[j] = 1;
+		if (kind->kernel == VTACPU_BINARY && kind->p.binary.cast.op == VTACPU_POW && i == 1)
+			*(float *)c->io[i] = 2;
 		c->bytes += c->need.bytes[i];
 	}
 	if (kind->kernel == VTACPU_GATHER)
