@@ -51,6 +51,13 @@ $(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O
 $(call program,$(VTAC_BIN),,,$(VTAC_CMD_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A),\
 	$$(VTAC_LIBS) $$(PICTURE_LIBS) -ljson-c $$(LIB_LIBS))
 
+# The page of vtac report --html, as an array.
+$(VTAC_DIR)/report_page.h: compiler/cmd/report.html
+	@mkdir -p $(@D)
+	( echo 'static const char report_page[] = {'; \
+	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};' ) > $@
+$(VTAC_DIR)/cmd/cmd_report.o: $(VTAC_DIR)/report_page.h
+
 # With its packages it is part of what `make` builds.
 VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/null))
 

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The report of a program, for people and as JSON. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "vtac.h"
+#include "report_impl.h"
+
+#define CLOCK_KHZ	100000u
+
+static unsigned int clock_of(const struct vtac_report_options *how)
+{
+	return how->clock_khz ? how->clock_khz : CLOCK_KHZ;
+}
+
+/* Milliseconds of the card. */
+static double ms_of(const struct vtac_report_options *how, uint64_t cycles)
+{
+	return (double)cycles / clock_of(how);
+}
 
 /* A node that the file has, not one that a pass made to move values. */
 static bool is_layer(const struct vtac_node *node)
@@ -67,8 +81,21 @@ static void print_bar(FILE *f, uint64_t part, uint64_t whole)
 
 #define NAME_CHARS	28u
 
+/* Milliseconds, MB/s of card memory, what limits the node, and KiB of the arena in use. */
+static void print_time(FILE *f, const struct vtac_program *p, const struct vtac_node *node,
+		       const struct vtac_report_options *how, const struct vtaops_work *work)
+{
+	uint64_t bytes = work->load_bytes + work->store_bytes, least;
+	double ms = ms_of(how, node->cycles);
+
+	fprintf(f, " %8.3f %7.0f %-7s %7" PRIu64, ms, ms > 0 ? (double)bytes / ms / 1e3 : 0,
+		work->cycles ? vtaops_limit(work, &least) : "",
+		report_live_bytes(p, node->id + 1) / 1024);
+}
+
 static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac_node *node,
-			const struct vtac_report_options *how, uint64_t most)
+			const struct vtac_report_options *how, uint64_t most,
+			const struct vtaops_work *work)
 {
 	double sqnr = sqnr_of(how, node);
 	unsigned int chars = NAME_CHARS;
@@ -82,8 +109,9 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 		fprintf(f, " %10" PRIu64 " %5.1f%% ", node->cycles,
 			p->cycles ? 100.0 * (double)node->cycles / (double)p->cycles : 0);
 		print_bar(f, node->cycles, most);
+		print_time(f, p, node, how, work);
 	} else {
-		fprintf(f, " %10s %6s %20s", "", "", "");
+		fprintf(f, " %10s %6s %20s %8s %7s %7s %7s", "", "", "", "", "", "", "");
 	}
 	if (sqnr > 0) {
 		fprintf(f, " %6.1f dB ", sqnr);
@@ -98,16 +126,22 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 static void print_layers(FILE *f, const struct vtac_program *p,
 			 const struct vtac_report_options *how)
 {
+	struct vtaops_work *work = report_count_work(p);
+	static const struct vtaops_work none;
 	uint64_t most = 0;
 
 	for (unsigned int i = 0; i < p->graph->n_nodes; i++)
 		if (p->graph->nodes[i]->cycles > most)
 			most = p->graph->nodes[i]->cycles;
-	fprintf(f, "%-*s %-14s %-16s %-4s %10s %6s %-20s%s\n", (int)NAME_CHARS, "node",
-		"operator", "output", "on", "cycles", "share", "", how->accuracy ? "    SQNR" : "");
+	fprintf(f, "%-*s %-14s %-16s %-4s %10s %6s %-20s %8s %7s %-7s %7s%s\n", (int)NAME_CHARS,
+		"node", "operator", "output", "on", "cycles", "share", "", "ms", "MB/s", "limit",
+		"KiB", how->accuracy ? "    SQNR" : "");
 	for (unsigned int i = 0; i < p->graph->n_nodes; i++)
 		if (is_layer(p->graph->nodes[i]))
-			print_layer(f, p, p->graph->nodes[i], how, most);
+			print_layer(f, p, p->graph->nodes[i], how, most, work ? &work[i] : &none);
+	free(work);
+	fprintf(f, "ms and MB/s of card memory at %g MHz; limit: what the cycles are spent on; "
+		"KiB: of the arena in use\n", clock_of(how) / 1e3);
 }
 
 static void print_memory(FILE *f, const char *what, uint64_t bytes, uint64_t bound)
@@ -131,6 +165,9 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 	fprintf(f,
 		"regions of the card    %10u\ncycles of the card     %10" PRIu64 "\n", p->n_streams,
 		p->cycles);
+	if (p->cycles)
+		fprintf(f, "time of the card       %10.3f ms at %g MHz: at most %.1f runs a second\n",
+			ms_of(how, p->cycles), clock_of(how) / 1e3, 1e3 / ms_of(how, p->cycles));
 	fprintf(f, "copies                 %10u (%" PRIu64 " values)\n", t.copies, t.copied);
 	print_memory(f, "weights", p->weight_bytes, 0);
 	print_memory(f, "model", p->model.bytes, 0);
@@ -159,15 +196,69 @@ static void print_string(FILE *f, const char *s)
 	fputc('"', f);
 }
 
+/* The layer that a tensor comes from, through nodes that only move it; NULL: the input. */
+static const struct vtac_node *source_of(const struct vtac_tensor *t)
+{
+	while (t && t->producer && !is_layer(t->producer))
+		t = t->producer->n_in ? t->producer->in[0] : NULL;
+	return t ? t->producer : NULL;
+}
+
+/* Places of layers among the layers, in the order of nodes. */
+static unsigned int *number_layers(const struct vtac_graph *g)
+{
+	unsigned int *numbers = calloc(g->n_nodes + 1u, sizeof(*numbers)), n = 0;
+
+	for (unsigned int i = 0; numbers && i < g->n_nodes; i++)
+		if (is_layer(g->nodes[i]))
+			numbers[i] = n++;
+	return numbers;
+}
+
+static void json_place(FILE *f, const struct vtac_node *node, const unsigned int *numbers)
+{
+	const struct vtac_tensor *out = node->out[0];
+	const char *comma = "";
+
+	fputs(", \"shape\": [", f);
+	for (int i = 0; i < out->rank; i++)
+		fprintf(f, "%s%" PRId64, i ? ", " : "", out->dims[i]);
+	fputs("], \"inputs\": [", f);
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		const struct vtac_node *from = node->in[i] ? source_of(node->in[i]) : NULL;
+
+		if (!from)
+			continue;
+		fprintf(f, "%s%u", comma, numbers[from->id]);
+		comma = ", ";
+	}
+	fputc(']', f);
+}
+
+static void json_work(FILE *f, const struct vtaops_work *work)
+{
+	uint64_t least;
+
+	fprintf(f, ", \"limit\": \"%s\"", vtaops_limit(work, &least));
+	fprintf(f, ", \"least_cycles\": %" PRIu64 ", \"gemm_uops\": %" PRIu64, least,
+		work->gemm_uops);
+	fprintf(f, ", \"load_bytes\": %" PRIu64 ", \"store_bytes\": %" PRIu64, work->load_bytes,
+		work->store_bytes);
+}
+
 static void json_layer(FILE *f, const struct vtac_node *node,
-		       const struct vtac_report_options *how, bool first)
+		       const struct vtac_report_options *how, const struct vtaops_work *work,
+		       const unsigned int *numbers)
 {
 	double sqnr = sqnr_of(how, node);
 
-	fprintf(f, "%s\n    {\"name\": ", first ? "" : ",");
+	fprintf(f, "%s\n    {\"name\": ", numbers[node->id] ? "," : "");
 	print_string(f, node->name);
 	fprintf(f, ", \"operator\": \"%s\", \"device\": \"%s\", \"cycles\": %" PRIu64,
-		operator_of(node), node->device == VTAC_CARD ? "card" : "cpu", node->cycles);
+		vtac_op_name(node->op), node->device == VTAC_CARD ? "card" : "cpu", node->cycles);
+	json_place(f, node, numbers);
+	if (work->cycles)
+		json_work(f, work);
 	if (node->device != VTAC_CARD && node->why) {
 		fputs(", \"why\": ", f);
 		print_string(f, node->why);
@@ -175,6 +266,40 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 	if (sqnr > 0)
 		fprintf(f, ", \"sqnr\": %.2f", sqnr);
 	fputc('}', f);
+}
+
+static void json_layers(FILE *f, const struct vtac_program *p,
+			const struct vtac_report_options *how)
+{
+	unsigned int *numbers = number_layers(p->graph);
+	struct vtaops_work *work = report_count_work(p);
+
+	for (unsigned int i = 0; numbers && work && i < p->graph->n_nodes; i++)
+		if (is_layer(p->graph->nodes[i]))
+			json_layer(f, p->graph->nodes[i], how, &work[i], numbers);
+	free(numbers);
+	free(work);
+}
+
+/* The arena: blocks with their places, and the steps that they are there in. */
+static void json_arena(FILE *f, const struct vtac_program *p)
+{
+	const char *comma = "";
+
+	fputs("  \"arena\": [", f);
+	for (unsigned int i = 0; i < p->graph->n_tensors; i++) {
+		const struct vtac_tensor *t = p->graph->tensors[i];
+
+		if (!report_is_block(t))
+			continue;
+		fprintf(f, "%s\n    {\"name\": ", comma);
+		print_string(f, t->name);
+		fprintf(f, ", \"offset\": %" PRId64 ", \"bytes\": %" PRIu64, t->offset,
+			vtac_tensor_bytes(&p->core, t));
+		fprintf(f, ", \"first\": %u, \"last\": %u}", t->first, t->last);
+		comma = ",";
+	}
+	fputs("\n  ],\n", f);
 }
 
 static const char *const step_kinds[] = {
@@ -223,19 +348,15 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 {
 	struct totals t = count_nodes(p);
 	char buf[VTAC_QUANT_TEXT];
-	bool first = true;
 
 	fputs("{\n  \"name\": ", f);
 	print_string(f, p->graph->name);
 	fputs(",\n  \"nodes\": [", f);
-	for (unsigned int i = 0; i < p->graph->n_nodes; i++) {
-		if (!is_layer(p->graph->nodes[i]))
-			continue;
-		json_layer(f, p->graph->nodes[i], how, first);
-		first = false;
-	}
+	json_layers(f, p, how);
 	fputs("\n  ],\n", f);
 	json_steps(f, p);
+	json_arena(f, p);
+	fprintf(f, "  \"clock_khz\": %u, \"order\": %u,\n", clock_of(how), p->graph->n_nodes);
 	fprintf(f,
 		"  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n",
 		p->n_streams, p->cycles, t.copies);

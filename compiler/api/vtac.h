@@ -48,6 +48,7 @@ struct vtac_net {
 /* report.c: what runs where, and why; cycles and memory. */
 struct vtac_report_options {
 	bool json;
+	unsigned int clock_khz;			/* of the card, for times; 0: 100 MHz */
 	const struct vtac_accuracy *accuracy;	/* of vtac_measure(), or NULL */
 };
 void vtac_report(const struct vtac_program *p, const struct vtac_report_options *how, FILE *f);

@@ -20,9 +20,9 @@ cli_verb_fn compile_main, report_main, passes_main, tvm_main;
 /* "vtac: subject: why", or without a subject if it is NULL; returns @status. */
 int cmd_fail(int status, const char *subject, const char *why);
 
-/* A core from a vta_config.json, NULL: TVM's default; or from a card. */
+/* A core from a vta_config.json, NULL: TVM's default; or from a card, with its clock. */
 int cmd_core_of_file(struct vtaops_core *core, const char *path);
-int cmd_core_of_card(struct vtaops_core *core, const char *card);
+int cmd_core_of_card(struct vtaops_core *core, const char *card, uint32_t *clock_khz);
 
 /*
  * The PNG and JPEG files of a directory as images; @pre stays as long. NULL: there are

@@ -40,7 +40,7 @@ int cmd_core_of_file(struct vtaops_core *core, const char *path)
 		CMD_OK;
 }
 
-int cmd_core_of_card(struct vtaops_core *core, const char *card)
+int cmd_core_of_card(struct vtaops_core *core, const char *card, uint32_t *clock_khz)
 {
 	char why[VTADEV_OPEN_TEXT_MAX];
 	struct vtadev *dev;
@@ -51,6 +51,7 @@ int cmd_core_of_card(struct vtaops_core *core, const char *card)
 		return cmd_fail(CMD_NO_CARD, card, why);
 	}
 	err = vtaprog_core(dev, core);
+	*clock_khz = vtadev_info(dev)->clock_khz;
 	vtadev_close(dev);
 	return err ? cmd_fail(CMD_NO_CARD, card, vtadev_strerror(err)) : CMD_OK;
 }

@@ -27,7 +27,8 @@ static const char help[] =
 	"                         an operating system: c\n"
 	"  -c, --config=FILE      compile for the core that FILE, a vta_config.json, describes\n"
 	"                         (without --config and --card: TVM's default)\n"
-	"      --card=CARD        compile for the core of a card of this machine\n"
+	"      --card=CARD        compile for the core and the clock of a card of this machine\n"
+	"      --clock=MHZ        the card's clock, for times in the report (100)\n"
 	"      --calibrate=[INPUT=]PATH  images to find the ranges of values with: a directory of\n"
 	"                         PNG and JPEG files, a .npy file whose first dimension is the\n"
 	"                         number of images, or a directory of .npy files; INPUT if the\n"
@@ -80,6 +81,7 @@ struct compile {
 	const char *model, *output, *config, *card, *dump, *labels;
 	const char *classes_file;
 	bool emit_c, dot, json, quiet;
+	uint32_t clock_mhz, clock_khz;	/* of --clock, or of --card; 0: not known */
 	unsigned int max_images;	/* 0: as many as is usual */
 	uint64_t memory;
 	struct vtac_options opt;
@@ -174,6 +176,7 @@ static int parse(struct compile *c, int argc, char **argv)
 		{ CLI_WORD("emit", &language), .given = &c->emit_c },
 		{ CLI_TEXT("config", &c->config) },
 		{ CLI_TEXT("card", &c->card) },
+		{ CLI_NUMBER("clock", &c->clock_mhz, 1, 100000) },
 		{ .name = "calibrate", .set = cmd_images_add, .to = c->calibrate },
 		{ .name = "measure", .set = cmd_images_add, .to = c->measure },
 		{ CLI_TEXT("classes", &c->classes_file) },
@@ -291,7 +294,10 @@ static void say_next(const struct compile *c)
 
 static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *p)
 {
-	struct vtac_report_options how = { .json = c->json };
+	struct vtac_report_options how = {
+		.json = c->json,
+		.clock_khz = c->clock_mhz ? 1000 * c->clock_mhz : c->clock_khz,
+	};
 	struct vtac_accuracy accuracy;
 	int ret = CMD_OK;
 
@@ -373,7 +379,7 @@ static int prepare(struct compile *c)
 	int ret = check_files(c);
 
 	if (!ret)
-		ret = c->card ? cmd_core_of_card(&c->opt.core, c->card) :
+		ret = c->card ? cmd_core_of_card(&c->opt.core, c->card, &c->clock_khz) :
 			cmd_core_of_file(&c->opt.core, c->config);
 
 	/* Grey pictures have no second and third channel. */

@@ -6,15 +6,30 @@
 #include <sys/stat.h>
 
 #include "cmd.h"
+#include "output.h"
+#include "report_page.h"
 
 static const char help[] =
 	"Usage: vtac report [OPTION]... PROGRAM.vtap\n"
 	"\n"
 	"Print the compiler's report, which the program contains: which nodes run on the card and\n"
-	"which on the CPU, and why; cycles; memory; the accuracy if it was measured.\n"
+	"which on the CPU, and why; cycles, time and memory bandwidth, and what limits each node;\n"
+	"memory; the accuracy if it was measured.\n"
 	"\n"
 	"  -j, --json             print JSON\n"
+	"      --html             write a page for a browser, with the graph and the memory plan\n"
+	"  -o, --output=FILE      write to FILE, - for standard output\n"
 	"  -h, --help             print this text\n";
+
+enum form { AS_TEXT, AS_JSON, AS_HTML };
+
+struct request {
+	const char *program, *output;
+	enum form form;
+};
+
+/* The text in the page that the report replaces. */
+#define PLACE	"@REPORT@"
 
 #define FILE_MAX	(UINT64_C(3) << 30)
 
@@ -36,36 +51,82 @@ static void *read_file(const char *path, size_t *size)
 	return data;
 }
 
-static int print(const char *path, bool json)
+/* Text within a script element: "</script>" in a name does not end it. */
+static void write_escaped(FILE *f, const struct vtaimage_chars *text)
 {
-	struct vtaimage_chars text;
+	for (uint32_t i = 0; i < text->bytes; i++) {
+		if (text->text[i] == '<')
+			fputs("\\u003c", f);
+		else
+			fputc(text->text[i], f);
+	}
+}
+
+static void write_page(FILE *f, const struct vtaimage_chars *text)
+{
+	const char *end = report_page + sizeof(report_page);
+	const char *at = memmem(report_page, sizeof(report_page), PLACE, strlen(PLACE));
+
+	fwrite(report_page, 1, (size_t)(at - report_page), f);
+	write_escaped(f, text);
+	at += strlen(PLACE);
+	fwrite(at, 1, (size_t)(end - at), f);
+}
+
+static int write_report(const struct request *r, const struct vtaimage *image)
+{
+	const struct vtaimage_chars *text = &image->text[r->form == AS_TEXT ? VTAIMAGE_REPORT :
+							 VTAIMAGE_REPORT_JSON];
+	struct output out;
+	int err;
+
+	if (!text->text)
+		return cmd_fail(CMD_ERROR, r->program, "no report in it: it was not made by vtac");
+	err = output_open(&out, r->output, 0666);
+	if (!err) {
+		if (r->form == AS_HTML)
+			write_page(out.file, text);
+		else
+			fwrite(text->text, 1, text->bytes, out.file);
+		err = output_close(&out);
+	}
+	return err ? cmd_fail(CMD_ERROR, r->output, strerror(-err)) : CMD_OK;
+}
+
+static int report(const struct request *r)
+{
 	struct vtaimage image;
 	size_t size = 0;
-	void *data = read_file(path, &size);
-	int ret = CMD_OK;
+	void *data = read_file(r->program, &size);
+	int ret;
 
 	if (!data)
-		return cmd_fail(CMD_ERROR, path, strerror(errno));
-	if (vtaimage_open(&image, data, size)) {
-		ret = cmd_fail(CMD_ERROR, path, image.why);
-	} else {
-		text = image.text[json ? VTAIMAGE_REPORT_JSON : VTAIMAGE_REPORT];
-		if (!text.text)
-			ret = cmd_fail(CMD_ERROR, path, "no report in it: it was not made by vtac");
-		else
-			fwrite(text.text, 1, text.bytes, stdout);
-	}
+		return cmd_fail(CMD_ERROR, r->program, strerror(errno));
+	if (vtaimage_open(&image, data, size))
+		ret = cmd_fail(CMD_ERROR, r->program, image.why);
+	else
+		ret = write_report(r, &image);
 	free(data);
 	return ret;
 }
 
 int report_main(int argc, char **argv)
 {
-	bool json = false;
-	const struct cli_option options[] = { { CLI_FLAG("json", &json) }, { 0 } };
+	struct request r = { .output = "-" };
+	bool json = false, html = false;
+	const struct cli_option options[] = {
+		{ CLI_FLAG("json", &json) }, { CLI_FLAG("html", &html) },
+		{ CLI_TEXT("output", &r.output) }, { 0 },
+	};
 	int ret = cli_options(help, options, 1, &argc, &argv);
 
 	if (ret != CLI_GO)
 		return ret;
-	return argc ? print(argv[0], json) : cli_usage("name a program");
+	if (!argc)
+		return cli_usage("name a program");
+	if (json && html)
+		return cli_usage("use only one of --json and --html");
+	r.program = argv[0];
+	r.form = json ? AS_JSON : html ? AS_HTML : AS_TEXT;
+	return report(&r);
 }

@@ -302,6 +302,7 @@ struct vtac_tensor {
 	enum vtac_device device;
 	enum vtac_layout layout;
 	int64_t offset;		/* in its device's arena; -1: none yet */
+	unsigned int first, last;	/* steps that it is there in, 1 + a node's place */
 	struct vtac_tensor *home;	/* this tensor is a part of home's memory, or NULL */
 	int64_t home_offset;	/* bytes */
 };

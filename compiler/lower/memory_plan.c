@@ -441,8 +441,13 @@ static int plan_memory(struct vtac_graph *g, const struct vtac_options *opt,
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_tensor *t = g->tensors[i];
 
-		if (!t->data && !t->home && t->device == device)
-			t->offset = (int64_t)blocks[block_of[t->id]].offset;
+		const struct vtac_live_range *b = &blocks[block_of[t->id]];
+
+		if (t->data || t->home || t->device != device)
+			continue;
+		t->offset = (int64_t)b->offset;
+		t->first = b->first;
+		t->last = b->last;
 	}
 	return 0;
 }
