@@ -71,7 +71,7 @@ for device in soft opencl; do
 done
 unset VTADEV_DEVICE
 check "a configuration" prints '^    LOG_BLOCK +7$' status --all "soft:$top/tests/runtime/large.json"
-check "a configuration that is not there" refused 3 'no/such' status "soft:$dir/no/such"
+check "a configuration that is not there" refused 2 'no/such' status "soft:$dir/no/such"
 check "the nearest word" refused 2 'did you mean bench' program benhc x
 echo "1..$n"
 exit "$failed"

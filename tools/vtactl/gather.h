@@ -16,11 +16,8 @@ struct vtadev_card;
  */
 struct json_object *gather(const struct vtadev_card *card);
 
-/*
- * Gathers the same of a device in the process, as a program finds it: opens it. NULL if it cannot be
- * opened.
- */
-struct json_object *gather_device(const char *which);
+/* Opens a device in the process, and gathers the same of it; an error of vtadev_open(). */
+int gather_device(const char *which, struct json_object **status);
 
 /* Prints it as text: all of it, or what fits a screen. */
 void gather_print(struct json_object *status, bool all);

@@ -67,17 +67,17 @@ static void add_unknown(struct json_object *to)
 		json_object_object_add(to, names[i], NULL);
 }
 
-struct json_object *gather_device(const char *which)
+int gather_device(const char *which, struct json_object **status)
 {
-	struct json_object *s = json_object_new_object();
 	const struct vtadev_info *info;
+	struct json_object *s;
 	struct vtadev *dev;
 	char text[64];
+	int err = vtadev_open(which, &dev);
 
-	if (vtadev_open(which, &dev)) {
-		json_object_put(s);
-		return NULL;
-	}
+	if (err)
+		return err;
+	*status = s = json_object_new_object();
 	info = vtadev_info(dev);
 	json_object_object_add(s, "index", NULL);
 	add_text(s, "node", info->card.node);
@@ -100,5 +100,5 @@ struct json_object *gather_device(const char *which)
 			       vtadev_tvm_fields(info->log_uop_depth, info->log_acc_depth)));
 	add_unknown(s);
 	vtadev_close(dev);
-	return s;
+	return 0;
 }

@@ -85,19 +85,22 @@ static int print_status(const struct vtadev_card *cards, size_t count, const str
 	int ret = CTL_OK;
 
 	for (size_t i = 0; i < count; i++) {
-		struct json_object *status = ctl_is_device(&cards[i]) ?
-					     gather_device(r->which) : gather(&cards[i]);
+		bool device = ctl_is_device(&cards[i]);
+		struct json_object *status = NULL;
+		int err = device ? gather_device(r->which, &status) : 0;
 
-		if (!status && ctl_is_device(&cards[i])) {
-			ret = ctl_not_open(r->which, -ENODEV);
+		if (err) {
+			ret = ctl_not_open(r->which, err);
 			continue;
 		}
+		if (!device)
+			status = gather(&cards[i]);
 		if (!status) {
 			ret = ctl_fail(cards[i].node, "the card was removed just now");
 			continue;
 		}
 		json_object_array_add(array, status);
-		if (ctl_is_device(&cards[i]))
+		if (device)
 			continue;
 		add_busy(status, &before[i]);
 		ctl_print_access(&cards[i]);
