@@ -297,6 +297,18 @@ void vta_card_watch(struct vta_device *vdev)
 
 /* ---- The card's description of itself, and its resources ---- */
 
+bool vta_device_has_bar(struct vta_device *vdev, int bar)
+{
+	struct pci_dev *pdev = vdev->pdev;
+
+	if (pci_resource_flags(pdev, bar) & IORESOURCE_MEM && pci_resource_len(pdev, bar))
+		return true;
+	dev_err(&pdev->dev,
+		"BAR%d has no address: not a VTA card, or the firmware of this machine gave it no room (look for \"above 4G decoding\")\n",
+		bar);
+	return false;
+}
+
 static bool vta_caps_check(struct vta_device *vdev, const char *name, u64 val, u64 min, u64 max)
 {
 	if (val >= min && val <= max)
@@ -343,8 +355,9 @@ static bool vta_caps_valid(struct vta_device *vdev)
 	    !vta_caps_check(vdev, "DOORBELL_SHIFT", caps->doorbell_shift,
 			  VTA_DOORBELL_SHIFT_MIN, VTA_DOORBELL_SHIFT_LIMIT) ||
 	    !vta_caps_check(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX) ||
-	    !vta_caps_check(vdev, "SAVE_SIZE", caps->save_size, VTA_PAGE_SIZE, VTA_SAVE_SIZE_MAX) ||
-	    !vta_caps_check(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51)) ||
+	    !vta_caps_check(vdev, "SAVE_SIZE", caps->save_size, 0, VTA_SAVE_SIZE_MAX) ||
+	    (caps->mem_size &&
+	     !vta_caps_check(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51))) ||
 	    !vta_caps_check(vdev, "LOG_TOKENS", caps->log_tokens, VTA_ISA_LOG_QUEUE_MIN,
 			    VTA_ISA_LOG_QUEUE_MAX) ||
 	    !vta_caps_check(vdev, "LOG_WAITING", caps->log_waiting, VTA_ISA_LOG_QUEUE_MIN,
@@ -353,6 +366,8 @@ static bool vta_caps_valid(struct vta_device *vdev)
 	     !vta_caps_check(vdev, limit.name, limit.value, limit.least, limit.most)))
 		return false;
 
+	if (caps->mem_size && !vta_device_has_bar(vdev, VTA_BAR_MEM))
+		return false;
 	if (caps->mem_size != pci_resource_len(pdev, VTA_BAR_MEM)) {
 		dev_err(&pdev->dev,
 			"the card has %llu bytes of memory but BAR%d shows %llu: the card's firmware is broken\n",
@@ -456,6 +471,12 @@ int vta_device_map(struct vta_device *vdev)
 		return ret;
 	vdev->doorbell_phys = pci_resource_start(pdev, VTA_BAR_DOORBELLS);
 
+	vdev->cardmem = vta_cardmem_create(vdev->caps.mem_size);
+	if (!vdev->cardmem)
+		return -ENOMEM;
+	if (!vdev->caps.mem_size)
+		return 0;
+
 	ret = vta_device_claim_bar(vdev, VTA_BAR_MEM);
 	if (ret)
 		return ret;
@@ -466,9 +487,6 @@ int vta_device_map(struct vta_device *vdev)
 		return -ENOMEM;
 	}
 
-	vdev->cardmem = vta_cardmem_create(vdev->caps.mem_size);
-	if (!vdev->cardmem)
-		return -ENOMEM;
 	dmem = vta_dmem_register(vdev->caps.mem_size, pci_name(pdev));
 	if (IS_ERR(dmem))
 		return PTR_ERR(dmem);

@@ -517,6 +517,15 @@ void vta_card_schedule_watch(struct vta_device *vdev);
 struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base);
 
 /**
+ * vta_device_has_bar() - check that a BAR has an address; prints the reason if not
+ * @vdev: the card
+ * @bar: its number
+ *
+ * Return: true if it has.
+ */
+bool vta_device_has_bar(struct vta_device *vdev, int bar);
+
+/**
  * vta_device_identify() - check that this is a card of the contract, reset it, read vta_device.caps
  * @vdev: the card, in any state
  *

@@ -28,22 +28,13 @@ static struct class vta_class = {
 	.dev_groups = vta_groups,
 };
 
-/* Checks all BARs, and maps the registers; vta_device_map() claims the others. */
+/* Checks the BARs that each card has, and maps the registers; vta_device_map() claims the others. */
 static int vta_map_regs(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
-	static const int bars[] = { VTA_BAR_REGS, VTA_BAR_DOORBELLS, VTA_BAR_MEM };
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(bars); i++) {
-		if (!(pci_resource_flags(pdev, bars[i]) & IORESOURCE_MEM) ||
-		    !pci_resource_len(pdev, bars[i])) {
-			dev_err(&pdev->dev,
-				"BAR%d has no address: not a VTA card, or the firmware of this machine gave it no room (look for \"above 4G decoding\")\n",
-				bars[i]);
-			return -ENODEV;
-		}
-	}
+	if (!vta_device_has_bar(vdev, VTA_BAR_REGS) || !vta_device_has_bar(vdev, VTA_BAR_DOORBELLS))
+		return -ENODEV;
 	if (pci_resource_len(pdev, VTA_BAR_REGS) < VTA_REGS_SIZE) {
 		dev_err(&pdev->dev, "BAR%d is too small: not a VTA card\n", VTA_BAR_REGS);
 		return -ENODEV;

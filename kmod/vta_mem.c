@@ -89,6 +89,8 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	struct vta_device *vdev = mem->vdev;
 	int ret;
 
+	if (!vdev->caps.mem_size)
+		return -ENOSPC;
 	ret = vta_user_charge(vdev, ctx->user, VTA_USER_CARD_MEM, mem->size, ctx->file);
 	if (ret)
 		return ret;

@@ -281,6 +281,8 @@ int vta_ioctl_queue_create(struct vta_ctx *ctx, void *data)
 	if (arg->flags & ~VTA_QUEUE_KEEP || arg->priority > VTA_QUEUE_PRIORITY_MAX ||
 	    arg->ring_order > ctx->vdev->caps.ring_order_max)
 		return -EINVAL;
+	if (arg->flags & VTA_QUEUE_KEEP && !ctx->vdev->caps.save_size)
+		return -EOPNOTSUPP;
 	if (arg->priority > VTA_QUEUE_PRIORITY_DEFAULT && !capable(CAP_SYS_NICE))
 		return -EPERM;
 

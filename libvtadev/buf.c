@@ -22,13 +22,15 @@ int vtadev_buf_alloc_at(struct vtadev *dev, size_t size, unsigned int flags,
 		.size = size,
 		.align = align,
 		.addr = addr,
-		.flags = flags | (addr ? VTA_BUF_FIXED : 0),
 	};
 	struct vtadev_buf *buf;
 	int err;
 
 	if (flags & ~(VTADEV_HOST | VTADEV_CARD | VTADEV_READONLY))
 		return -EINVAL;
+	if (!dev->info.mem_size)
+		flags &= ~VTADEV_CARD;
+	req.flags = flags | (addr ? VTA_BUF_FIXED : 0);
 	buf = calloc(1, sizeof(*buf));
 	if (!buf)
 		return -ENOMEM;

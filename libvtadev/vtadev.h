@@ -232,7 +232,7 @@ int vtadev_fd(const struct vtadev *dev);
  * @contract_minor: minor version of the same
  * @features: VTADEV_FEATURE_*
  * @serial: serial number
- * @mem_size: bytes of memory on the card
+ * @mem_size: bytes of memory on the card; 0: none, and VTADEV_CARD means host memory
  * @queues: queues of the card, for all users together
  * @contexts: contexts of the card, for all users together
  * @ring_entries_max: the longest ring, in descriptors
@@ -271,7 +271,8 @@ int vtadev_fd(const struct vtadev *dev);
  * @log_inp_depth: log2 of @inp_depth
  * @log_wgt_depth: log2 of @wgt_depth
  * @log_acc_depth: log2 of @acc_depth
- * @save_size: additional bytes of host memory of a queue with VTADEV_QUEUE_KEEP
+ * @save_size: additional bytes of host memory of a queue with VTADEV_QUEUE_KEEP; 0: the card does not
+ *             keep state, and such a queue cannot be created
  * @log_tokens: log2 of the tokens that a token queue of the core holds (docs/isa.md, section 3)
  * @log_waiting: log2 of the fetched instructions that wait to begin
  */
@@ -432,7 +433,7 @@ struct vtadev_buf;
 
 /* Memory of a buffer; one of them ... */
 #define VTADEV_HOST		VTA_BUF_HOST	/* host memory, cached */
-#define VTADEV_CARD		VTA_BUF_CARD	/* the card's own memory */
+#define VTADEV_CARD		VTA_BUF_CARD	/* the card's own memory; host memory if it has none */
 /* ... or-ed with: */
 #define VTADEV_READONLY		VTA_BUF_READONLY /* the card cannot write it */
 
@@ -683,7 +684,8 @@ struct vtadev_queue_opts {
  * @queue: out: the queue
  *
  * Errors: -EINVAL, -EPERM (a priority above 0 without CAP_SYS_NICE), -ENOSPC (all queues are in
- * use), -EDQUOT, -ENOMEM, -EOPNOTSUPP (the card cannot access this host's memory directly),
+ * use), -EDQUOT, -ENOMEM, -EOPNOTSUPP (the card cannot access this host's memory directly, or does
+ * not keep state, with VTADEV_QUEUE_KEEP),
  * -ENODEV.
  */
 int vtadev_queue_create(struct vtadev *dev, const struct vtadev_queue_opts *opts,

@@ -221,7 +221,7 @@ struct vta_stamp {
  * @contract: version of docs/hardware.md that the card implements, major << 16 | minor
  * @abi: version of this interface (VTA_ABI_VERSION); grows with each addition
  * @features: feature bits of the card (docs/hardware.md, FEATURES)
- * @mem_size: bytes of card memory
+ * @mem_size: bytes of card memory; 0: none, and VTA_BUF_CARD fails with ENOSPC
  * @mem_free: bytes of free card memory
  * @serial: serial number of the card
  * @queues: queues of the card
@@ -245,7 +245,8 @@ struct vta_stamp {
  * @pad: zero
  * @generation: resets of the card from the binding of its driver to the opening of this file;
  *              equal to the number in sysfs until the card is reset
- * @save_size: bytes of host memory of a queue with VTA_QUEUE_KEEP for the core's state
+ * @save_size: bytes of host memory of a queue with VTA_QUEUE_KEEP for the core's state; 0: the card
+ *             does not keep it
  */
 struct vta_info {
 	__u32 contract;
@@ -486,7 +487,8 @@ struct vta_buf_import {
  * @doorbell_size: out: bytes of the doorbell's mapping; the status page has the
  *                 same size (one page of the CPU)
  *
- * Errors: EINVAL, EPERM (@priority), ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP, EINTR (see
+ * Errors: EINVAL, EPERM (@priority), ENOMEM, ENOSPC, EDQUOT, EOPNOTSUPP (also VTA_QUEUE_KEEP on a
+ * card that does not keep state), EINTR (see
  * struct vta_queue_recover), ENODEV.
  */
 struct vta_queue_create {

@@ -40,7 +40,8 @@ static const char help[] =
 	"      --log-waiting=N    log2 of the instructions that wait to begin, 3 to 16 (16)\n"
 	"      --core=CORE        soft: the core in C; rtl or rtl:DIR: its RTL, simulated by the model of\n"
 	"                         the configuration in DIR, which make rtl builds (soft)\n"
-	"      --mem=SIZE         card memory, a power of two from 1M to 1024G (256M)\n"
+	"      --mem=SIZE         card memory, a power of two from 1M to 1024G, or 0 for none (256M)\n"
+	"      --no-kept-state    have no save areas: RUNs with KEEP fault\n"
 	"      --queues=N         1 to 256 (64)\n"
 	"      --contexts=N       1 to 256 (as many as queues)\n"
 	"      --msix=N           MSI-X vectors, 0 to 257, 0 for none (one more than queues)\n"
@@ -105,9 +106,10 @@ static int set_mem(const struct cli_option *option, char *arg)
 	struct options *opt = option->to;
 	uint64_t size;
 
-	if (!parse(arg, "KMG", &size) || !is_power_of_two(size) || size < CARD_MEM_MIN ||
-	    size > CARD_MEM_MAX)
-		return cli_usage("--mem wants a power of two from 1M to 1024G, not '%s'", arg);
+	if (!parse(arg, "KMG", &size) ||
+	    (size && (!is_power_of_two(size) || size < CARD_MEM_MIN || size > CARD_MEM_MAX)))
+		return cli_usage("--mem wants 0 or a power of two from 1M to 1024G, not '%s'",
+				 arg);
 	opt->card.mem_size = size;
 	return CLI_OK;
 }
@@ -230,6 +232,7 @@ int opt_parse(struct options *opt, int argc, char **argv)
 		{ .name = "sensors", .set = set_sensors, .to = opt },
 		{ CLI_WORD("order", &card->order) },
 		{ CLI_NUMBER("seed", &card->seed, 0, UINT64_MAX) },
+		{ CLI_FLAG("no-kept-state", &card->no_kept_state) },
 		{ CLI_FLAG("posted-writes", &card->posted_writes) },
 		{ .name = "time", .set = set_time, .to = opt },
 		{ CLI_WORD("log-level", &opt->log_level) },

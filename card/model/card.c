@@ -196,12 +196,15 @@ static bool config_ok(const struct card_config *config)
 {
 	return config->queues >= 1 && config->queues <= VTA_QUEUES_MAX &&
 	       config->contexts >= 1 && config->contexts <= VTA_CONTEXTS_MAX &&
-	       config->mem_size >= CARD_MEM_MIN && config->mem_size <= CARD_MEM_MAX &&
+	       (!config->mem_size || config->mem_size >= CARD_MEM_MIN) &&
+	       config->mem_size <= CARD_MEM_MAX &&
 	       !(config->mem_size & (config->mem_size - 1)) && config->clock_khz >= 1;
 }
 
 static int make_mem(struct card *card)
 {
+	if (!card->config.mem_size)
+		return 0;
 	card->mem_fd = memfd_create("vta-card-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (card->mem_fd < 0)
 		return -errno;

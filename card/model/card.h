@@ -32,7 +32,7 @@ struct card_config {
 	const struct core_model *model;	/* of the core; NULL: the core in C, */
 	enum core_order order;		/* which has an order */
 	uint64_t seed;
-	uint64_t mem_size;	/* bytes, a power of two */
+	uint64_t mem_size;	/* bytes, a power of two, or 0: no card memory */
 	unsigned int queues;
 	unsigned int contexts;
 	uint64_t serial;
@@ -40,6 +40,7 @@ struct card_config {
 	uint32_t temperature;	/* mK; 0: the card has no sensors */
 	uint32_t power;		/* mW */
 	unsigned int slowness;	/* of modelled time, see clock.h; 0: real time */
+	bool no_kept_state;	/* SAVE_SIZE is 0 */
 	bool posted_writes;	/* the card does not learn that the host refused a write */
 };
 
@@ -82,7 +83,7 @@ int card_new(struct card **out, const struct card_config *config,
 	     const struct card_ops *ops, void *priv);
 void card_free(struct card *card);
 
-/* The card's memory and the file behind it, for processes that share it. */
+/* The card's memory and the file behind it, for processes that share it; NULL and -1: none. */
 void *card_mem(struct card *card);
 int card_mem_fd(struct card *card);
 

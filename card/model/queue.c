@@ -366,6 +366,8 @@ static void queue_stop(struct card *card, struct queue *q, bool abort)
 
 static bool save_ok(const struct card *card, const struct queue *q, bool kept)
 {
+	if (card->config.no_kept_state)
+		return !kept;
 	if (!q->save)
 		return !kept;
 	return !(q->save % VTA_PAGE_SIZE) &&
@@ -492,7 +494,7 @@ void queue_fetch(struct card *card, struct queue *q)
 		queue_fault(card, q, outcome.ret, &outcome);
 		return;
 	}
-	error = vta_desc_check(&desc, q->cycles, q->save);
+	error = vta_desc_check(&desc, q->cycles, q->save && !card->config.no_kept_state);
 	if (error.reason) {
 		outcome.access = error.access;
 		outcome.addr = error.addr;

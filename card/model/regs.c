@@ -122,7 +122,9 @@ static uint32_t card_config2(void *block)
 
 static uint32_t card_save_size(void *block)
 {
-	return (uint32_t)core_state_size(&((const struct card *)block)->config.core);
+	const struct card *card = block;
+
+	return card->config.no_kept_state ? 0 : core_state_size(&card->config.core);
 }
 
 static uint32_t card_control(void *block)

@@ -8,7 +8,7 @@ DRIVER_SONAME := libvta_driver.so.1
 DRIVER_SO := $(LIB_DIR)/libvta_driver.so.$(VERSION)
 DRIVER_A := $(LIB_DIR)/libvta_driver.a
 
-DRIVER_SRCS := $(addprefix libvtadev/tvm/, device.c memory.c report.c space.c)
+DRIVER_SRCS := $(addprefix libvtadev/tvm/, carry.c device.c memory.c report.c space.c)
 DRIVER_HEADERS := $(addprefix libvtadev/tvm/vta/, driver.h driver_async.h driver_counters.h)
 DRIVER_OBJS := $(DRIVER_SRCS:libvtadev/tvm/%.c=$(DRIVER_DIR)/%.o)
 DRIVER_CPPFLAGS := $(LIB_CPPFLAGS) -Ilibvtadev/tvm

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "carry.h"
 #include "device.h"
 #include "report.h"
 #include "space.h"
@@ -26,6 +27,8 @@
 enum result { DONE = 0, TIMEOUT = 1, FAILED = 2 };
 
 #define INSN_BYTES	16u
+/* Errno of a run on a card that keeps no state, and that another context has used meanwhile. */
+#define STATE_TAKEN	EREMCHG
 /* Between check and use, a card can be reset once more; not for ever. */
 #define TRIES		3
 
@@ -41,6 +44,9 @@ struct device {
 	unsigned int generation;	/* of @queue */
 	uint32_t tokens, waiting;	/* depths of that card's core */
 	bool kept;			/* a run has left state in the core, for all we know */
+	bool carries;			/* the card keeps no state: @carry has what can be kept */
+	bool fresh;			/* the run in hand is the first since the state was lost */
+	struct carry carry;
 	bool pending;			/* no wait has followed the last submission to @queue */
 	enum result result;		/* of runs since the last synchronisation */
 };
@@ -96,6 +102,7 @@ static bool device_unlink(struct device *d)
 static void forget_queue(struct device *d)
 {
 	vtadev_queue_destroy(d->queue);
+	carry_free(&d->carry);
 	d->queue = NULL;
 	d->pending = false;
 }
@@ -110,14 +117,21 @@ static void device_put(struct device *d)
 	space_drop();
 }
 
-static void device_add(struct device *d)
+/* Returns false if there is a handle already on a card that keeps no state. */
+static bool device_add(struct device *d)
 {
+	bool can;
+
 	pthread_mutex_lock(&devices_lock);
-	d->next = devices;
-	devices = d;
-	d->copy_failed = early_copy_failed;
-	early_copy_failed = false;
+	can = !d->carries || !devices;
+	if (can) {
+		d->next = devices;
+		devices = d;
+		d->copy_failed = early_copy_failed;
+		early_copy_failed = false;
+	}
 	pthread_mutex_unlock(&devices_lock);
+	return can;
 }
 
 void devices_copy_failed(void)
@@ -163,6 +177,9 @@ static enum result result_of_fault(struct device *d)
 		report("VTADeviceRun: %s", vtadev_strerror(-EIO));
 		return FAILED;
 	}
+	/* The program's instruction, behind those that push the tokens. */
+	if (fault.insn_index != VTA_FAULT_NO_INSN && fault.insn_index >= d->carry.prologue)
+		fault.insn_index -= d->carry.prologue;
 	report_fault(d, &fault);
 	return fault.reason == VTA_FAULT_CYCLES || fault.reason == VTA_FAULT_TIME ? TIMEOUT :
 										    FAILED;
@@ -190,6 +207,9 @@ static void ended(struct device *d, int err)
 	else if (err == -ESTALE)
 		report("VTADeviceRun: not run: the card was reset since this handle's last run: "
 		       "what that left in the core (micro-ops, tensors, tokens) is lost");
+	else if (err == -STATE_TAKEN)
+		report("VTADeviceRun: another program has used the card, which keeps no state: "
+		       "what this handle's last run left in the core (micro-ops, tensors) is lost");
 	else if (err != -EFAULT)	/* which has been reported */
 		report("VTADeviceRun: %s", space_strerror(err));
 	if (d->result == DONE)
@@ -197,18 +217,34 @@ static void ended(struct device *d, int err)
 	if (err == -EFAULT)
 		return;		/* the card has not seen that run */
 	/* A halted queue stays the handle's: another process might take the last one. */
-	if (err != -EIO || vtadev_recover(d->queue))
+	if (err != -STATE_TAKEN && (err != -EIO || vtadev_recover(d->queue)))
 		forget_queue(d);
+	carry_drop(&d->carry);
 	d->kept = false;	/* which this records */
 	d->pending = false;
+}
+
+/* The run has ended well; was it the state of the last one that it found? */
+static int check_carried(struct device *d)
+{
+	unsigned int generation;
+	bool found = carry_end(&d->carry, space_enter(&generation), d->fresh);
+
+	space_leave();
+	return found ? 0 : -STATE_TAKEN;
 }
 
 /* Wait for all that the card was given. */
 static void finish(struct device *d)
 {
+	int err;
+
 	if (!d->pending)
 		return;
-	ended(d, vtadev_sync(d->queue, -1));
+	err = vtadev_sync(d->queue, -1);
+	if (!err && d->carries)
+		err = check_carried(d);
+	ended(d, err);
 	d->pending = false;
 }
 
@@ -246,7 +282,7 @@ static bool stream_is_ours(const struct work *w)
  */
 static int have_queue(struct device *d, struct vtadev *dev, unsigned int generation)
 {
-	static const struct vtadev_queue_opts opts = { .flags = VTADEV_QUEUE_KEEP };
+	struct vtadev_queue_opts opts = { .flags = VTADEV_QUEUE_KEEP };
 
 	if (d->queue && d->generation == generation)
 		return 0;
@@ -256,22 +292,42 @@ static int have_queue(struct device *d, struct vtadev *dev, unsigned int generat
 		return -ESTALE;
 	forget_queue(d);
 	d->generation = generation;
+	d->carries = !vtadev_info(dev)->save_size;
+	if (d->carries)
+		opts.flags = 0;
 	d->tokens = 1u << vtadev_info(dev)->log_tokens;
 	d->waiting = 1u << vtadev_info(dev)->log_waiting;
 	return vtadev_queue_create(dev, &opts, &d->queue);
 }
 
+/* The descriptor of a stream on a card that keeps no state. In the space. */
+static int carry_stream(struct device *d, struct vtadev *dev, const struct work *w,
+			struct vta_desc *desc)
+{
+	const struct mem *mem = space_find_addr(w->addr);
+	uint32_t addr = w->addr, count = w->count;
+	int err = carry_begin(&d->carry, dev, mem->ptr + (w->addr - mem->addr), &addr, &count);
+
+	*desc = vtadev_desc_run(addr, count, w->cycles ? (uint64_t)w->cycles + count - w->count : 0);
+	return err;
+}
+
 /* Give the stream to the card. In the space. */
-static int submit(struct device *d, const struct work *w)
+static int submit(struct device *d, struct vtadev *dev, const struct work *w)
 {
 	struct vta_desc desc = vtadev_desc_run(w->addr, w->count, w->cycles);
-	int err;
+	int err = 0;
 
-	vtadev_desc_keep(&desc);
-	err = vtadev_submit(d->queue, &desc, 1, NULL);
+	if (d->carries)
+		err = carry_stream(d, dev, w, &desc);
+	else
+		vtadev_desc_keep(&desc);
+	if (!err)
+		err = vtadev_submit(d->queue, &desc, 1, NULL);
 	if (err)
 		return err;
 	d->pending = true;
+	d->fresh = !d->kept;
 	d->kept = true;
 	return 0;
 }
@@ -284,7 +340,7 @@ static int try_run(struct device *d, const struct work *w, unsigned int *generat
 	if (stream_is_ours(w)) {
 		err = have_queue(d, dev, *generation);
 		if (!err)
-			err = submit(d, w);
+			err = submit(d, dev, w);
 	}
 	space_leave();
 	return err;
@@ -313,6 +369,9 @@ static void start_work(struct device *d, const struct work *w)
 	}
 	for (int i = 0; i < TRIES; i++) {
 		err = try_run(d, w, &generation);
+		/* The next stream depends on what this one leaves. */
+		if (!err && d->carries)
+			finish(d);
 		if (!err)
 			return;
 		help_err = help(d, err, generation);
@@ -363,7 +422,15 @@ static int try_set_up(struct device *d, struct vtadev *dev, unsigned int generat
 {
 	int err = check_core(vtadev_info(dev));
 
-	return err ? err : have_queue(d, dev, generation);
+	if (!err)
+		err = have_queue(d, dev, generation);
+	if (!err && d->carries && !carry_is_possible(dev)) {
+		report("VTADeviceAlloc: %s: the card keeps no state from run to run, and its "
+		       "counters cannot be read: nothing would tell that another program has "
+		       "used it", vtadev_info(dev)->card.node);
+		err = -SPACE_SAID;
+	}
+	return err;
 }
 
 /* Allocate all that the handle needs for its runs: later there may be none left. */
@@ -401,8 +468,12 @@ VTADeviceHandle VTADeviceAlloc(void)
 		goto err_drop;
 	d->refs = 1;
 	pthread_mutex_init(&d->lock, NULL);
-	device_add(d);
-	return d;
+	if (device_add(d))
+		return d;
+	report("%s: the card keeps no state from run to run, so it has room for one handle of a "
+	       "process", __func__);
+	err = -SPACE_SAID;
+	pthread_mutex_destroy(&d->lock);
 
 err_drop:
 	forget_queue(d);

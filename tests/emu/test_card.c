@@ -86,6 +86,51 @@ TEST(discovery_of_a_configured_card)
 	rig_stop(r);
 }
 
+/* A first board: neither card memory nor kept state. */
+TEST(card_without_memory_and_kept_state)
+{
+	static const char *const args[] = { "--mem", "0", "--no-kept-state", NULL };
+	struct vta_desc run = vtadev_desc_run(0x20000, 1, 0);
+	struct vfu_region_info info;
+	struct rig rig, *r = &rig;
+	struct rig_queue q;
+
+	rig_start(r, args);
+	assert_int_equal(rig_get64(r, REG_MEM_SIZE_LO), 0);
+	assert_int_equal(rig_get(r, REG_SAVE_SIZE), 0);
+	assert_int_equal(vfc_region_info(&r->c, VTA_BAR_MEM, &info, NULL), 0);
+	assert_int_equal(info.size, 0);
+	assert_int_equal(vfc_cfg_read32(&r->c, PCI_BASE_ADDRESS_4), 0);
+	assert_int_equal(vfc_cfg_read32(&r->c, PCI_BASE_ADDRESS_5), 0);
+	/* Every entry with CARD is malformed. */
+	rig_context(r, 0);
+	rig_map_pages(r, 0, 0x20000, 2);
+	rig_map(r, 0, 0x10000, 0, RIG_RW | RIG_CARD);
+	rig_map_block(r, 0, 0x40000000, 0, RIG_RW | RIG_CARD);
+	rig_queue(r, &q, 0, 0, 4);
+	rig_set(r, REG_QUEUE_SAVE(0), 0x20000);
+	rig_queue_start(&q, 0);
+	rig_fails(&q, vtadev_desc_fill(0x10000, 0, 4), VTA_FAULT_ENTRY, VTA_ACCESS_COPY_DST, 0x10000);
+	rig_queue_stop(&q, false);
+	rig_queue_start(&q, 0);
+	rig_fails(&q, vtadev_desc_copy(0x20000, 0x40000000, 4), VTA_FAULT_ENTRY,
+		  VTA_ACCESS_COPY_SRC, 0x40000000);
+	/* RUNs without KEEP work, as zeros are a LOAD of nothing; with KEEP, they are malformed. */
+	rig_queue_stop(&q, false);
+	rig_queue_start(&q, 0);
+	rig_do(&q, run);
+	vtadev_desc_keep(&run);
+	rig_fails(&q, run, VTA_FAULT_DESC, VTA_ACCESS_NONE, 0);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)) & REG_QUEUE_STATE_KEPT, 0);
+	/* Nothing can have been kept. */
+	rig_queue_stop(&q, false);
+	rig_clear_counters(r);
+	rig_set(r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ENABLE | REG_QUEUE_CTRL_KEPT);
+	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_DISABLED);
+	assert_int_equal(rig_counter(r, VTA_COUNTER_BAD_ACCESSES), 1);
+	rig_stop(r);
+}
+
 /* ---- Every register ---- */
 
 TEST(reads_sensors)

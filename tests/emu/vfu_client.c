@@ -483,7 +483,7 @@ int vfc_map_bar4(struct vfc *c)
 	int fd, ret;
 
 	ret = vfc_region_info(c, VFC_BAR(4), &info, &fd);
-	if (ret)
+	if (ret || !info.size)	/* a card may have none */
 		return ret;
 	if (fd < 0)
 		return -ENODEV;

@@ -295,6 +295,7 @@ int fake_setup(void **state)
 		.log_wgt_buff_size = 18,
 		.log_acc_buff_size = 17,
 		.log_waiting = 9,
+		.save_size = 0x71000,
 	};
 	return 0;
 }

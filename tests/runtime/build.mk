@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests of libvta_driver. On a card: contract, kept and trouble, which run.sh takes to the
+# Tests of libvta_driver. On a card: contract, kept, trouble and stateless, which are taken to the
 # VM, linked to the shared library as a runtime would be. Without a card: test_report with
 # a clock of its own, test_device on tests/lib/fake.c, test_exports on the built library,
 # and test_resnet, which computes the scores of examples/aot.
 
 RUNTIME_TEST_DIR := build/tests/runtime
-RUNTIME_VM_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,contract kept trouble)
+RUNTIME_VM_TESTS := $(addprefix $(RUNTIME_TEST_DIR)/,contract kept trouble stateless)
 RUNTIME_TEST_SHARED := $(addprefix $(RUNTIME_TEST_DIR)/obj/,runtime.o rig.o catch.o)
 RUNTIME_TEST_CFLAGS := -D_GNU_SOURCE -Iuapi -Icontract -Ilibvtadev -Ilibvtadev/tvm \
 	-Itests/selftests -Itests/runtime -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g -pthread
@@ -31,4 +31,5 @@ $(RUNTIME_TEST_DIR)/test_exports: tests/runtime/test_exports.sh $(DRIVER_SO) $(D
 
 CHECK_PROGRAMS += $(RUNTIME_VM_TESTS)
 $(call checked,$(RUNTIME_TEST_DIR)/test_exports,"runtime-test_exports=$(RUNTIME_TEST_DIR)/test_exports")
-CHECKS += "@runtime=tests/in-vm tests/runtime/guest.sh $(VM_MODULE)"
+CHECKS += "@runtime=tests/in-vm tests/runtime/guest.sh $(VM_MODULE)" \
+	"@runtime-least=tests/in-vm tests/runtime/least.sh $(VM_MODULE)"

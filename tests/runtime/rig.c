@@ -15,6 +15,13 @@ bool on_device(void)
 	return rt_device();
 }
 
+void assert_said_once(char *text, const char *cause)
+{
+	if (times_in(text, "\n") != 1 || times_in(text, cause) != 1)
+		fail_msg("wanted one line with \"%s\", got \"%s\"", cause, text);
+	free(text);
+}
+
 void needs_card(const char *what)
 {
 	if (!on_device())

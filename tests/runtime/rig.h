@@ -30,6 +30,9 @@ void card_reset(void);
 /* Bind or unbind the driver: @what is the file in sysfs. */
 void driver_write(const char *what, const char *pci);
 
+/* Check that stderr had one line in all, with @cause in it. Frees @text. */
+void assert_said_once(char *text, const char *cause);
+
 /* Operands and result of one product, with a pattern that depends on @seed. */
 struct operands {
 	int8_t *inp, *wgt, *out;	/* VTAMemAlloc() */

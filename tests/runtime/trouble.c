@@ -45,14 +45,6 @@ static void assert_works(enum rt_kernel kernel)
 	assert_true(operands_check(&o, &q.core, kernel));
 }
 
-/* Check that stderr had one line in all, with @cause in it. */
-static void assert_said_once(char *text, const char *cause)
-{
-	if (times_in(text, "\n") != 1 || times_in(text, cause) != 1)
-		fail_msg("wanted one line with \"%s\", got \"%s\"", cause, text);
-	free(text);
-}
-
 /* ---- Children ---- */
 
 /* Returns the exit status of a child that calls @function; killed after a while. */

@@ -127,8 +127,9 @@ static void build_header(struct pci_cfg *cfg, const struct pci_params *params)
 
 	build_bar(cfg, 0, PCI_BAR0_SIZE, 0);
 	build_bar(cfg, 2, params->bar2_size, 0);
-	build_bar(cfg, 4, params->bar4_size, PCI_BASE_ADDRESS_MEM_TYPE_64 |
-		  PCI_BASE_ADDRESS_MEM_PREFETCH);
+	if (params->bar4_size)
+		build_bar(cfg, 4, params->bar4_size, PCI_BASE_ADDRESS_MEM_TYPE_64 |
+			  PCI_BASE_ADDRESS_MEM_PREFETCH);
 }
 
 static void build_pm(struct pci_cfg *cfg)
@@ -261,7 +262,7 @@ static bool params_valid(const struct pci_params *params)
 	if (!power_of_two(params->bar2_size) || params->bar2_size < 4096 ||
 	    params->bar2_size > 1ull << 31)
 		return false;
-	if (!power_of_two(params->bar4_size) || params->bar4_size < 4096)
+	if (params->bar4_size && (!power_of_two(params->bar4_size) || params->bar4_size < 4096))
 		return false;
 	if (params->msi &&
 	    (!power_of_two(params->msi) || params->msi > PCI_MSI_MAX))
