@@ -117,6 +117,7 @@ struct card {
 	struct limiter limiter;
 	uint8_t weights[VTA_CONTEXTS_MAX];	/* of groups */
 	struct core *core;	/* the compute engine's alone */
+	uint64_t core_clocks;	/* of a model, counted so far */
 	struct owner owner;	/* of what is in the core; the compute engine's to change */
 };
 

@@ -623,12 +623,19 @@ static void queue_complete(struct card *card, struct queue *q, uint64_t cycles)
 	}
 }
 
-/* The emulated engines have no clock of their own: theirs is card time, at CLOCK_KHZ. */
+/*
+ * Engines in C have no clock of their own: theirs is card time, at CLOCK_KHZ. A model of the core
+ * counts its clocks, those of a save before the RUN included.
+ */
 static void count_clocks(struct card *card, const struct queue *q)
 {
 	unsigned __int128 ns_khz = (unsigned __int128)q->took * card->config.clock_khz;
 	uint64_t clocks = (uint64_t)((ns_khz + 999999) / 1000000);
 
+	if (q->unit == VTA_UNIT_COMPUTE && card->config.model) {
+		clocks = core_clocks(card->core) - card->core_clocks;
+		card->core_clocks += clocks;
+	}
 	if (q->unit == VTA_UNIT_COMPUTE)
 		counter_add(&card->counters, VTA_COUNTER_COMPUTE_CLOCKS, clocks);
 	else if (q->unit == VTA_UNIT_COPY)
