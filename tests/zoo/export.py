@@ -17,6 +17,7 @@ import importlib
 import inspect
 import os
 import pathlib
+import re
 import shutil
 import sys
 import warnings
@@ -28,7 +29,9 @@ BATCH = 16  # to settle with
 
 
 def key_of(recipe):
-    text = "".join(inspect.getsource(f) for f in (settle, export, recipe.function))
+    # Without decorators, which list all networks of a function
+    sources = [inspect.getsource(f) for f in (settle, export, recipe.function)]
+    text = "".join(source[re.search("^def ", source, re.M).start():] for source in sources)
     text += repr((SAMPLES, BATCH, recipe.arguments))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

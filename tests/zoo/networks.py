@@ -88,11 +88,10 @@ def keywords(module, inputs, *names):
 
 # ---- torchvision ----
 
-@network("classification", "resnet18", "resnet50", "resnext50_32x4d", "wide_resnet50_2",
-         "squeezenet1_1", "densenet121", "googlenet", "inception_v3", "mobilenet_v2",
-         "mobilenet_v3_small", "mobilenet_v3_large", "mnasnet0_5", "mnasnet1_0",
-         "shufflenet_v2_x1_0", "efficientnet_b0", "efficientnet_v2_s", "regnet_y_400mf",
-         "regnet_x_400mf", "convnext_tiny", "swin_t", "swin_v2_t")
+@network("classification", "resnet18", "resnet50", "resnext50_32x4d", "squeezenet1_1",
+         "densenet121", "googlenet", "inception_v3", "mobilenet_v2", "mobilenet_v3_small",
+         "mobilenet_v3_large", "mnasnet0_5", "mnasnet1_0", "shufflenet_v2_x1_0", "efficientnet_b0",
+         "regnet_y_400mf", "regnet_x_400mf", "convnext_tiny", "swin_t", "swin_v2_t")
 def classifier(name):
     import torchvision
     options = {"init_weights": True} if name in ("googlenet", "inception_v3") else {}
@@ -121,7 +120,7 @@ def with_hidden_layers(name):
     return model, {"x": picture()}
 
 
-@network("segmentation", "fcn_resnet50", "deeplabv3_resnet50", "deeplabv3_mobilenet_v3_large",
+@network("segmentation", "fcn_resnet50", "deeplabv3_mobilenet_v3_large",
          "lraspp_mobilenet_v3_large")
 def segmenter(name):
     import torch
@@ -224,8 +223,9 @@ def gpt2():
     import transformers
     config = transformers.GPT2Config(vocab_size=1000, n_embd=256, n_layer=4, n_head=4,
                                      use_cache=False)
-    return keywords(transformers.GPT2LMHeadModel(config), ["input_ids"], "logits"), {
-        "tokens": tokens(32, 1000)}
+    inputs = ["input_ids", "attention_mask"]
+    return keywords(transformers.GPT2LMHeadModel(config), inputs, "logits"), {
+        "tokens": tokens(32, 1000), "mask": ones(32)}
 
 
 @network("text")
@@ -235,8 +235,9 @@ def llama():
     config = transformers.LlamaConfig(vocab_size=1000, hidden_size=256, intermediate_size=688,
                                       num_hidden_layers=4, num_attention_heads=4,
                                       num_key_value_heads=2, use_cache=False)
-    return keywords(transformers.LlamaForCausalLM(config), ["input_ids"], "logits"), {
-        "tokens": tokens(32, 1000)}
+    inputs = ["input_ids", "attention_mask"]
+    return keywords(transformers.LlamaForCausalLM(config), inputs, "logits"), {
+        "tokens": tokens(32, 1000), "mask": ones(32)}
 
 
 VISION = {"hidden_size": 192, "num_hidden_layers": 4, "num_attention_heads": 3,
@@ -302,15 +303,6 @@ def mobilevit():
 
 
 @network("vision")
-def mobilevit_v2():
-    """MobileViTv2-0.5."""
-    import transformers
-    config = transformers.MobileViTV2Config(image_size=96, width_multiplier=0.5)
-    return output(transformers.MobileViTV2ForImageClassification(config), "logits"), {
-        "x": picture()}
-
-
-@network("vision")
 def convnext_v2():
     """ConvNeXtV2-Atto."""
     import transformers
@@ -346,7 +338,7 @@ def regnet():
 
 
 @network("vision")
-def van():
+def levit():
     import transformers
     config = transformers.LevitConfig(image_size=96)
     return output(transformers.LevitForImageClassification(config), "logits"), {"x": picture()}
