@@ -144,6 +144,16 @@ static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
 	return s;
 }
 
+static bool touches_card(const struct vtac_tensor *t)
+{
+	if (t->producer && t->producer->device == VTAC_CARD)
+		return true;
+	for (unsigned int i = 0; i < t->n_users; i++)
+		if (t->users[i]->device == VTAC_CARD)
+			return true;
+	return false;
+}
+
 static void count_tensor(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct run *r = priv;
@@ -159,6 +169,10 @@ static void count_tensor(void *priv, const struct vtac_tensor *t, const void *da
 		return;
 	}
 	if (!count_values(s, data, n)) {
+		/* Masks of attention are infinite; the CPU alone computes with them. */
+		((struct vtac_tensor *)t)->stats = NULL;
+		if (!touches_card(t))
+			return;
 		r->failed = true;
 		vtac_fail(r->g, t->producer,
 			  "Tensor %.120s is infinite or not a number for calibration image %u.",

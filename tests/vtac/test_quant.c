@@ -1000,6 +1000,40 @@ TEST(limits_beyond_all_inputs_leave_the_nearest_limit)
 	}
 }
 
+static struct vtac_tensor *net_unary(struct net *net, struct vtac_tensor *x,
+				     enum vtacpu_act_kind kind, const char *name)
+{
+	struct vtac_node *node = net_node(net, VTAC_UNARY, name, x, NULL, NULL);
+
+	node->attr.unary.kind = kind;
+	return node->out[0];
+}
+
+/* Masks of attention are: the logarithm of 0 stands for them. */
+TEST(infinite_tensors_of_the_cpu_are_not_calibrated)
+{
+	for (int card = 0; card < 2; card++) {
+		const struct vtac_images images = { .count = 3, .read = random_image };
+		struct vtac_options opt = { .no_prune = true, .images = &images };
+		struct vtac_tensor *x;
+		struct net net;
+
+		net_begin(&net, 39);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1);
+		x = net_unary(&net, net_relu(&net, x, "relu"), VTACPU_ACT_LOG, "log");
+		x = card ? net_conv(&net, x, "last", 16, 16, 1) :
+			net_unary(&net, x, VTACPU_ACT_EXP, "exp");
+		net_output(&net, x);
+		net_core(&opt);
+		assert_int_equal(vtac_run_passes(net.g, &opt, "quantise"), card ? -1 : 0);
+		if (card)
+			assert_non_null(strstr(net.g->error.text, "infinite or not a number"));
+		else
+			assert_int_equal(net_find(&net, "conv")->device, VTAC_CARD);
+		net_end(&net);
+	}
+}
+
 /* The file's integers end before a Clip's limits begin. */
 TEST(the_files_range_limits_limits)
 {
