@@ -33,7 +33,8 @@ $(call program,$(DIGITS_BIN),examples/digits/digits.c,\
 DIGITS_COMPILE := build/examples/digits/digits-compile
 DIGITS_VTAP := build/examples/digits/digits.vtap
 
-$(call program,$(DIGITS_COMPILE),examples/digits/compile.c,$$(EXAMPLE_CFLAGS),$(DIGITS_A) $(OPS_A))
+$(call program,$(DIGITS_COMPILE),examples/digits/compile.c,\
+	$$(EXAMPLE_CFLAGS),$(DIGITS_A) $(OPS_A) $(OUTPUT_OBJ))
 
 $(DIGITS_VTAP): $(DIGITS_COMPILE)
 	$(DIGITS_COMPILE) $@
@@ -66,7 +67,7 @@ BYOC_DIR := build/examples/byoc
 BYOC_BIN := $(BYOC_DIR)/byoc
 
 $(call program,$(BYOC_DIR)/codegen,examples/byoc/codegen.c,\
-	$$(EXAMPLE_CFLAGS) -Icompiler/api,$(DIGITS_A) $(VTAC_LIB) $(OPS_A),$$(VTAC_LIBS))
+	$$(EXAMPLE_CFLAGS) -Icompiler/api,$(DIGITS_A) $(VTAC_LIB) $(OPS_A) $(OUTPUT_OBJ),$$(VTAC_LIBS))
 
 $(BYOC_DIR)/subgraphs_image.c: $(BYOC_DIR)/codegen
 	$< $@

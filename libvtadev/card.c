@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "dev.h"
+#include "fd.h"
 #include "local/local.h"
 #include "vtadev.h"
 
@@ -264,8 +265,8 @@ static int find_node(const struct stat *st, struct vtadev_card *card, int *dir)
 		*card = found;
 		err = 0;
 		if (dir)
-			*dir = open(udev_device_get_syspath(dev),
-				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			*dir = fd_above_streams(open(udev_device_get_syspath(dev),
+						     O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	}
 	if (dev)
 		udev_device_unref(dev);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "dev.h"
+#include "fd.h"
 #include "local/local.h"
 
 const char *vtadev_version(void)
@@ -87,7 +88,7 @@ static int open_node(const char *node)
 	int fd;
 
 	do {
-		fd = open(node, O_RDWR | O_CLOEXEC);
+		fd = fd_above_streams(open(node, O_RDWR | O_CLOEXEC));
 	} while (fd < 0 && errno == EINTR);
 	if (fd >= 0)
 		return fd;

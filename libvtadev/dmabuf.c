@@ -87,7 +87,7 @@ int vtadev_buf_import_at(struct vtadev *dev, int fd, unsigned int flags, size_t 
 	if (!buf)
 		return -ENOMEM;
 	buf->flags = flags;
-	buf->map_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	buf->map_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (buf->map_fd < 0) {
 		err = -errno;
 		free(buf);

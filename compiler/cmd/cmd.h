@@ -57,6 +57,12 @@ struct output_options {
 	const struct vtaimage_preprocess *preprocess;	/* or NULL */
 };
 
+/*
+ * Test labels and preprocessing before @g is compiled, by a program that returns its first input.
+ * Returns the exit status.
+ */
+int output_check_program(const struct vtac_graph *g, const struct vtac_options *opt,
+			 const struct output_options *how);
 /* Write a program to a file; or with @c as C to a directory. Returns the exit status. */
 int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
 		   const char *path);

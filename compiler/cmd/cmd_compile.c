@@ -335,6 +335,12 @@ static int compile(struct compile *c, struct vtac_graph *g)
 		return dump(c, g);
 	if (c->dump)
 		return vtac_run_passes(g, &c->opt, c->dump) ? fail_graph(g) : dump(c, g);
+	if (c->labels || c->has_preprocess)
+		ret = output_check_program(g, &c->opt, &(struct output_options){
+			.labels = c->labels,
+			.preprocess = c->has_preprocess ? &c->preprocess : NULL });
+	if (ret)
+		return ret;
 	if (vtac_compile(g, &c->opt, &p))
 		return fail_graph(g);
 	ret = finish(c, g, &p);

@@ -72,35 +72,69 @@ static int write_c(const char *dir, const char *name, const void *data, size_t s
 		CMD_OK;
 }
 
-int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
-		   const char *path)
+/* Make the image of @p; @text and @json may be NULL. */
+static int make_image(const struct vtac_program *p, const struct output_options *how,
+		      const char *name, const char *text, const char *json, uint8_t **data,
+		      size_t *size)
 {
-	struct vtac_image_options image = { 0 };
-	char name[64], *labels = NULL, *text, *json;
+	struct vtac_image_options image = {
+		.name = name, .preprocess = how->preprocess,
+		.preprocess_count = how->preprocess ? 1 : 0 };
+	char *labels = how->labels ? read_text(how->labels) : NULL;
+	int ret = CMD_OK;
+
+	if (how->labels && !labels)
+		return cmd_fail(CMD_ERROR, how->labels, strerror(errno));
+	image.text[VTAIMAGE_LABELS] = labels;
+	image.text[VTAIMAGE_REPORT] = text;
+	image.text[VTAIMAGE_REPORT_JSON] = json;
+	if (vtac_image(p, &image, data, size))
+		ret = cmd_fail(CMD_MODEL, NULL, p->graph->error.text);
+	free(labels);
+	return ret;
+}
+
+int output_check_program(const struct vtac_graph *g, const struct vtac_options *opt,
+			 const struct output_options *how)
+{
+	const struct vtac_options with = {
+		.core = opt->core, .shapes = opt->shapes, .n_shapes = opt->n_shapes,
+		.no_card = true };
+	struct vtac_graph *stub = g->n_inputs ? vtac_graph_clone(g) : NULL;
+	struct vtac_program p;
 	uint8_t *data = NULL;
 	size_t size;
 	int ret;
 
-	if (how->labels) {
-		labels = read_text(how->labels);
-		if (!labels)
-			return cmd_fail(CMD_ERROR, how->labels, strerror(errno));
+	if (!stub)
+		return g->n_inputs ? cmd_fail(CMD_ERROR, NULL, "out of memory") : CMD_OK;
+	stub->n_outputs = 0;
+	if (vtac_graph_output(stub, stub->inputs[0]) || vtac_graph_dce(stub) ||
+	    vtac_compile(stub, &with, &p)) {
+		ret = cmd_fail(CMD_MODEL, NULL, stub->error.text);
+	} else {
+		ret = make_image(&p, how, "stub", NULL, NULL, &data, &size);
+		vtac_program_free(&p);
 	}
-	text = report_text(p, how->report, false);
-	json = report_text(p, how->report, true);
+	free(data);
+	vtac_graph_free(stub);
+	return ret;
+}
+
+int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
+		   const char *path)
+{
+	char *text = report_text(p, how->report, false), *json = report_text(p, how->report, true);
+	char name[64];
+	uint8_t *data = NULL;
+	size_t size;
+	int ret;
+
 	name_of(name, sizeof(name), how->model);
-	image.name = name;
-	image.text[VTAIMAGE_LABELS] = labels;
-	image.text[VTAIMAGE_REPORT] = text;
-	image.text[VTAIMAGE_REPORT_JSON] = json;
-	image.preprocess = how->preprocess;
-	image.preprocess_count = how->preprocess ? 1 : 0;
-	if (vtac_image(p, &image, &data, &size))
-		ret = cmd_fail(CMD_MODEL, NULL, p->graph->error.text);
-	else
+	ret = make_image(p, how, name, text, json, &data, &size);
+	if (!ret)
 		ret = c ? write_c(path, name, data, size) : write_file(path, data, size);
 	free(data);
-	free(labels);
 	free(text);
 	free(json);
 	return ret;

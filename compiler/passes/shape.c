@@ -199,6 +199,26 @@ int vtac_shape_made(struct vtac_graph *g, struct vtac_node *node)
 	return is_nothing(node) ? bypass(g, node) : 0;
 }
 
+/* Does @node depend on one that was refused? Nothing can be said of it. */
+static bool follows_refusal(const struct vtac_graph *g, const struct vtac_node *node)
+{
+	for (unsigned int i = 0; g->refusals && i < node->n_in; i++)
+		if (node->in[i] && node->in[i]->rank < 0)
+			return true;
+	return false;
+}
+
+/* Go on behind @node, whose outputs have no shape; -1 if the error is of another kind. */
+static int refuse_shape(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (vtac_refuse(g, node))
+		return -1;
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (node->out[i])
+			node->out[i]->rank = -1;
+	return 0;
+}
+
 int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	unsigned int n = g->n_nodes;
@@ -206,8 +226,12 @@ int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt)
 	if (input_shapes(g, opt))
 		return -1;
 	/* Nodes that are made meanwhile have been shaped. */
-	for (unsigned int i = 0; i < n; i++)
-		if (!g->nodes[i]->dead && vtac_shape_made(g, g->nodes[i]))
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (!node->dead && !follows_refusal(g, node) && vtac_shape_made(g, node) &&
+		    refuse_shape(g, node))
 			return -1;
-	return vtac_output_sizes(g) ? -1 : vtac_graph_dce(g);
+	}
+	return vtac_refused(g) || vtac_output_sizes(g) || vtac_graph_dce(g) ? -1 : 0;
 }

@@ -15,9 +15,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libvtac.h"
 #include "network.h"
+#include "output.h"
 #include "subgraphs.h"
 
 #define FIRST	1		/* layer 0 is the CPU's */
@@ -79,19 +81,18 @@ static int build(struct vtac_net *net)
 
 static int write_array(const char *path, const uint8_t *image, size_t size)
 {
-	FILE *f = fopen(path, "w");
-	bool bad;
+	struct output out;
+	int err = output_open(&out, path, 0666);
 
-	if (!f)
-		return -1;
-	fprintf(f, "/* Made by codegen. */\n#include \"subgraphs.h\"\n\n"
+	if (err)
+		return err;
+	fprintf(out.file, "/* Made by codegen. */\n#include \"subgraphs.h\"\n\n"
 		"const size_t digits_vta_size = %zu;\n"
 		"const uint8_t digits_vta_image[] = {", size);
 	for (size_t i = 0; i < size; i++)
-		fprintf(f, "%s%u,", i % 16 ? " " : "\n\t", image[i]);
-	fputs("\n};\n", f);
-	bad = ferror(f);
-	return fclose(f) || bad ? -1 : 0;
+		fprintf(out.file, "%s%u,", i % 16 ? " " : "\n\t", image[i]);
+	fputs("\n};\n", out.file);
+	return output_close(&out);
 }
 
 int main(int argc, char **argv)
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
 	} else {
 		err = write_array(argv[1], image, size);
 		if (err)
-			perror(argv[1]);
+			fprintf(stderr, "codegen: %s: %s\n", argv[1], strerror(-err));
 	}
 	free(image);
 	vtac_net_free(net);

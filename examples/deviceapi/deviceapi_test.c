@@ -299,8 +299,12 @@ TEST(a_kernel_runs_in_its_stream)
 
 static int setup(void **state)
 {
+	int err = vta_api_set_device(card);
+
 	(void)state;
-	return vta_api_set_device(card);
+	if (err)
+		print_message("%s\n", vta_api_error());
+	return err;
 }
 
 static int teardown(void **state)

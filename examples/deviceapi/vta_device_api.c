@@ -55,6 +55,7 @@ static struct device devices[DEVICES_MAX] = {
 };
 static _Thread_local struct stream *current[DEVICES_MAX];
 static _Thread_local char error[VTADEV_FAULT_TEXT_MAX];
+static _Thread_local int described;	/* the error that @error describes already, or 0 */
 
 const char *vta_api_error(void)
 {
@@ -63,8 +64,9 @@ const char *vta_api_error(void)
 
 static int fail(int err)
 {
-	if (err)
+	if (err && err != described)
 		snprintf(error, sizeof(error), "%s", vtadev_strerror(err));
+	described = 0;
 	return err;
 }
 
@@ -150,15 +152,20 @@ static void close_device(struct device *d)
 static int open_device(struct device *d, int id)
 {
 	struct stream *first;
+	const char *card;
 	char which[16];
 	void *word;
 	int err;
 
 	snprintf(which, sizeof(which), "%d", id);
 	/* The environment may name another device for number 0. */
-	err = vtadev_open(!id && getenv("VTADEV_DEVICE") ? NULL : which, &d->card);
-	if (err)
+	card = !id && getenv("VTADEV_DEVICE") ? NULL : which;
+	err = vtadev_open(card, &d->card);
+	if (err) {
+		vtadev_open_text(card, error, sizeof(error));
+		described = err;
 		return err;
+	}
 	err = vtadev_buf_alloc(d->card, STREAMS_MAX * sizeof(*d->word), VTADEV_HOST, &d->words);
 	if (!err)
 		err = vtadev_buf_map(d->words, &word);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "lower.h"
+#include "output.h"
 #include "vtaimage.h"
 
 #define ALIGN	65536u		/* of any element of any core */
@@ -68,21 +69,22 @@ static bool write_image(const struct network *net, size_t insn_at, const char *p
 	size_t size = vtaimage_size(&source);
 	uint8_t *data = malloc(size + 1);
 	struct vtaimage check;
-	FILE *file = NULL;
-	bool ok = false;
+	struct output out;
+	int err = -1;
 
 	if (!data || vtaimage_write(&source, data, size, &check)) {
 		fprintf(stderr, "digits-compile: %s\n", data ? check.why : "not enough memory");
 	} else {
-		file = fopen(path, "wbe");
-		ok = file && fwrite(data, 1, size, file) == size;
+		err = output_open(&out, path, 0666);
+		if (!err) {
+			fwrite(data, 1, size, out.file);
+			err = output_close(&out);
+		}
+		if (err)
+			fprintf(stderr, "digits-compile: %s: %s\n", path, strerror(-err));
 	}
-	if (file && fclose(file))
-		ok = false;
-	if (!ok)
-		perror(path);
 	free(data);
-	return ok;
+	return !err;
 }
 
 static bool compile_network(struct network *net, const char *path)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fd.h"
 #include "local_impl.h"
 #include "vta_regs.h"
 
@@ -110,8 +111,18 @@ static int init(struct local *card)
 		local_space_destroy(card);
 		return err;
 	}
-	card->fd = ends[0];
-	card->fd_end = ends[1];
+	card->fd = fd_above_streams(ends[0]);
+	err = card->fd < 0 ? -errno : 0;
+	card->fd_end = fd_above_streams(ends[1]);
+	err = card->fd_end < 0 ? -errno : err;
+	if (err) {
+		if (card->fd >= 0)
+			close(card->fd);
+		if (card->fd_end >= 0)
+			close(card->fd_end);
+		local_space_destroy(card);
+		return err;
+	}
 	card->pid = getpid();
 	card->power_on = (uint64_t)clock_ns();
 	pthread_mutex_init(&card->lock, NULL);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "local_impl.h"
 
 #define SPACE_END	(1ull << 32)
@@ -174,7 +175,7 @@ static struct local_mem *by_handle(const struct local_space *space, uint32_t han
 /* With a file, so that it can be exported; without one if there are too many open. */
 static int make_memory(struct local_mem *mem)
 {
-	int fd = memfd_create("vtadev", MFD_CLOEXEC);
+	int fd = fd_above_streams(memfd_create("vtadev", MFD_CLOEXEC));
 	void *ptr;
 
 	if (fd >= 0 && ftruncate(fd, (off_t)mem->size)) {

@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "dev.h"
+#include "fd.h"
 #include "local_impl.h"
 #include "queue.h"
 
@@ -201,7 +202,7 @@ static int sleep_until(int event, int64_t deadline, int cancel_fd)
 
 static int sleep_for(struct wait *wait, int64_t deadline, int cancel_fd)
 {
-	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int event = fd_above_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	int err = 0, ret;
 
 	if (event < 0)

@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "pool.h"
 
 void pool_wake(int event)
@@ -198,7 +199,7 @@ static int make_card(struct vtadev_pool *pool, const char *name)
 	snprintf(card->stats.name, sizeof(card->stats.name), "%s", name);
 	/* From here on vtadev_pool_close() frees all of it. */
 	pool->card_count++;
-	card->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	card->wake = fd_above_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (card->wake < 0)
 		return -errno;
 	card->name = strdup(name);

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "pool.h"
 
 static struct pool_entry *entry_at(const struct vtadev_caller *caller, uint64_t number)
@@ -64,7 +65,7 @@ static int make_ring(struct vtadev_caller *caller, unsigned int entries)
 		caller->ring[i].caller = caller;
 		caller->ring[i].io = caller->io + (size_t)i * tensors;
 	}
-	caller->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	caller->event = fd_above_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	return caller->event < 0 ? -errno : 0;
 }
 

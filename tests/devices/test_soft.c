@@ -45,6 +45,34 @@ TEST_F(RIG, fills_copies_and_reads_back)
 	vtadev_buf_free(card);
 }
 
+/* Messages of a program without standard streams must not be written to a card's memory. */
+TEST_F(RIG, closed_standard_streams_stay_free)
+{
+	int kept[3], open[3];
+	struct vtadev *other = NULL;
+	struct vtadev_buf *buf = NULL;
+	int err;
+
+	for (int fd = 0; fd < 3; fd++) {
+		kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		close(fd);
+	}
+	err = vtadev_open(rig_device, &other);
+	if (!err)
+		err = vtadev_buf_alloc(other, PAGE, VTADEV_HOST, &buf);
+	for (int fd = 0; fd < 3; fd++)
+		open[fd] = fcntl(fd, F_GETFD);
+	vtadev_buf_free(buf);
+	vtadev_close(other);
+	for (int fd = 0; fd < 3; fd++) {
+		dup2(kept[fd], fd);
+		close(kept[fd]);
+	}
+	assert_int_equal(err, 0);
+	for (int fd = 0; fd < 3; fd++)
+		assert_int_equal(open[fd], -1);
+}
+
 TEST_F(RIG, rows_have_their_pitch)
 {
 	struct vtadev_buf *buf = buffer(PAGE, VTADEV_HOST);

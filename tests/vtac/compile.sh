@@ -155,6 +155,11 @@ if [ -e "$small" ]; then
 	printf 'cat\n\377\n' > "$dir/labels"
 	check "labels that are no text" ends 4 "labels are not UTF-8" \
 		compile --no-card "$small" --labels="$dir/labels" -o "$dir/program"
+	# After it, the message would be of the node that there is not.
+	check "labels are checked before the compilation" ends 4 "labels are not UTF-8" \
+		compile --cpu=nowhere "$small" --labels="$dir/labels" -o "$dir/program"
+	check "pictures are checked before the compilation" ends 4 "A picture cannot become" \
+		compile --cpu=nowhere "$small" --mean=1 --order=gray -o "$dir/program"
 	check "an unknown node" ends 4 "no node nowhere" compile --cpu=nowhere "$small"
 	two=$data/node/test_add/model.onnx
 	printf "\x93NUMPY\1\0\x46\0%-69s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3, 4, 5), }" \

@@ -234,6 +234,29 @@ static void choose(struct net *net)
 	net_pass(net, vtac_pass_partition, &opt);
 }
 
+/* All nodes whose shapes are wrong are named by operator, and none that only follows them. */
+TEST(all_nodes_of_wrong_shapes_are_named)
+{
+	const struct vtac_options opt = { 0 };
+	struct vtac_tensor *x, *a, *b;
+	struct net net;
+
+	net_begin(&net, 3);
+	x = net_input(&net, 16, 8, 8);
+	a = net_relu(&net, net_conv(&net, x, "first", 8, 16, 1), "behind");
+	b = net_conv(&net, x, "second", 24, 16, 1);
+	net_output(&net, net_conv(&net, net_node(&net, VTAC_ADD, "sum", a, b, NULL)->out[0],
+				  "last", 16, 16, 1));
+	assert_int_equal(vtac_pass_shape(net.g, &opt), -1);
+	assert_non_null(strstr(net.g->error.text, "2 nodes cannot be compiled"));
+	assert_non_null(strstr(net.g->error.text, "first"));
+	assert_non_null(strstr(net.g->error.text, "second"));
+	assert_null(strstr(net.g->error.text, "behind"));
+	assert_null(strstr(net.g->error.text, "sum"));
+	assert_null(strstr(net.g->error.text, "last"));
+	net_end(&net);
+}
+
 /* Devices do not depend on the order of nodes, users or operands: 100 of them. */
 TEST(devices_do_not_depend_on_order)
 {
