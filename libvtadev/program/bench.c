@@ -181,7 +181,9 @@ static int run_phase(struct bench *b, uint64_t limit, int64_t until)
 
 	b->limit = limit;
 	b->until = until;
-	b->submitted = b->done = b->lost = 0;
+	b->submitted = 0;
+	b->done = 0;
+	b->lost = 0;
 	for (;;) {
 		for (unsigned int i = 0; i < b->place_count && !err; i++)
 			if (!b->places[i].busy && may_submit(b))

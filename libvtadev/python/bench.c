@@ -121,7 +121,7 @@ PyObject *bench_rate(PyObject *Py_UNUSED(module), PyObject *args)
 	return result;
 }
 
-PyObject *bench_parts(PyObject *Py_UNUSED(module), PyObject *args)
+PyObject *bench_one(PyObject *Py_UNUSED(module), PyObject *args)
 {
 	struct inputs inputs = { NULL, 0 };
 	char why[VTADEV_POOL_WHY_MAX] = "";

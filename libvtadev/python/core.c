@@ -7,9 +7,9 @@ static PyMethodDef functions[] = {
 	{ "stack", tensor_stack, METH_VARARGS, "stack(tensor, images): an array of the images." },
 	{ "quantise", tensor_quantise, METH_VARARGS, "quantise(values, format, scale, zero): an "
 	  "array of integers." },
-	{ "bench", bench_rate, METH_VARARGS, "bench(image, cards, depth, warmup, runs, ns, inputs): "
-	  "rate and latencies." },
-	{ "bench_parts", bench_parts, METH_VARARGS, "bench_parts(image, card, runs, inputs): parts "
+	{ "bench", bench_rate, METH_VARARGS,
+	  "bench(image, cards, depth, warmup, runs, ns, inputs): rate and latencies." },
+	{ "bench_parts", bench_one, METH_VARARGS, "bench_parts(image, card, runs, inputs): parts "
 	  "of a run." },
 	{ NULL, NULL, 0, NULL },
 };

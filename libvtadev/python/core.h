@@ -161,4 +161,4 @@ int pool_names(PyObject *cards, const char **names);
 PyObject *bench_rate(PyObject *module, PyObject *args);
 
 /* bench_parts(image, card, runs, inputs): struct vtadev_bench_parts as a tuple */
-PyObject *bench_parts(PyObject *module, PyObject *args);
+PyObject *bench_one(PyObject *module, PyObject *args);

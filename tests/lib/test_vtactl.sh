@@ -102,6 +102,17 @@ with full "$tmp/vtactl" status
 [ $status -eq 0 ] && [ "$(wc -l < "$tmp/out")" -le 16 ] && says 'last faults, 1 of 8' out &&
 	says 'at 8 s' out && ! says 'at 7 s' out && ! says LOG_BLOCK out && says '2 used of 64' out
 result "status: fits a screen" $?
+says 'memory      [#---------------] 63 MiB free of 64 MiB' out
+result "status: a bar of the memory in use" $?
+with full "$tmp/vtactl" status --color=always
+grep -q "state       $(printf '\033')\[32mworking$(printf '\033')\[0m$" "$tmp/out"
+result "status --color: a working card is green" $?
+TERM=xterm with full script -qec "$tmp/vtactl status" /dev/null
+says "$(printf '\033')[32m" out
+result "status: colours on a terminal" $?
+TERM=xterm NO_COLOR=1 with full script -qec "$tmp/vtactl status" /dev/null
+says working out && ! says "$(printf '\033')" out
+result "status: none with NO_COLOR" $?
 with full "$tmp/vtactl" status --all
 [ $status -eq 0 ] && [ "$(wc -l < "$tmp/out")" -gt 24 ] && says 'at 1 s' out && says LOG_BLOCK out
 result "status --all: has the rest" $?

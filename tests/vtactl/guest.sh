@@ -117,7 +117,7 @@ if [ -d /sys/class/hwmon ]; then
 	check "status: temperature" says '^  temperature 45.000 C$'
 	check "status: power" says '^  power       12.500 W$'
 fi
-check "status: no engine is busy" says '^  busy        compute 0 % copy 0 % over [0-9.]+ s$'
+check "status: no engine is busy" says '^  busy        compute [[]-+[]] 0 % copy [[]-+[]] 0 % over [0-9.]+ s$'
 check "status: nothing has happened" says '^  last faults: none$'
 check "status: link" says '^  link        [0-9.]+ GT/s x[0-9]+ of at most [0-9.]+ GT/s x[0-9]+$'
 ctl status --json 1
@@ -193,7 +193,7 @@ unprivileged vtactl top -b -n 1 -d 0.5
 check "top: not other users' processes" silent worker
 busy_seen() {
 	ctl status vta1
-	says '^  busy        compute [0-9]+ % copy [1-9][0-9]* % over'
+	says '^  busy        compute [[][#-]+[]] [0-9]+ % copy [[]#[#-]+[]] [1-9][0-9]* % over'
 }
 check "status: how busy" soon busy_seen
 stop busy

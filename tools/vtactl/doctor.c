@@ -20,6 +20,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "bar.h"
 #include "ctl.h"
 #include "files.h"
 #include "gather.h"
@@ -30,22 +31,24 @@
 #define TEXT		320
 
 static const char help[] =
-	"Usage: vtactl doctor [--json]\n"
+	"Usage: vtactl doctor [--json] [--color=WHEN]\n"
 	"\n"
 	"Checks this machine's installation: kernel, module, cards on the bus, their nodes and\n"
 	"permissions, links and states, IOMMU, limits, devices in the process and OpenCL. Each\n"
 	"line is ok, a warning, or broken, with the command that mends it. A report of a bug has\n"
 	"these lines (CONTRIBUTING.md).\n"
 	"\n"
-	"  -j, --json  print an array of objects: check, state (ok, warning, broken), text and\n"
-	"              command, which is null if there is none\n"
-	"  -h, --help  print this text\n"
+	"  -j, --json        print an array of objects: check, state (ok, warning, broken), text and\n"
+	"                    command, which is null if there is none\n"
+	"      --color=WHEN  colours, without NO_COLOR in the environment: auto, always or never\n"
+	"  -h, --help        print this text\n"
 	"\n"
 	"The exit status is 0, also with warnings, and 1 if something is broken. No permission is\n"
 	"needed; root sees more.\n";
 
 enum state { OK, WARNING, BROKEN };
 static const char *const states[] = { "ok", "warning", "broken" };
+static const enum colour colours[] = { COLOUR_GREEN, COLOUR_YELLOW, COLOUR_RED };
 
 struct doctor {
 	struct json_object *findings;	/* NULL: text */
@@ -68,7 +71,8 @@ static void find(struct doctor *d, const char *check, enum state state, const ch
 	files_make_printable(text);
 	d->broken |= state == BROKEN;
 	if (!d->findings) {
-		printf("%-7s  %-10s %s\n", states[state], check, text);
+		printf("%s%-7s%s  %-10s %s\n", colour_begin(colours[state]), states[state],
+		       colour_end(colours[state]), check, text);
 		if (command)
 			printf("%18s -> %s\n", "", command);
 		return;
@@ -423,13 +427,17 @@ static void check_all(struct doctor *d)
 
 int doctor_main(int argc, char **argv)
 {
+	uint32_t colour = COLOUR_AUTO;
 	bool json = false;
-	const struct cli_option options[] = { { CLI_FLAG("json", &json) }, { 0 } };
+	const struct cli_option options[] = {
+		{ CLI_FLAG("json", &json) }, { CLI_WORD("color", &colour) }, { 0 },
+	};
 	int ret = cli_options(help, options, 0, &argc, &argv);
 	struct doctor d = { 0 };
 
 	if (ret != CLI_GO)
 		return ret;
+	colour_choose(colour);
 	if (json)
 		d.findings = json_object_new_array();
 	check_all(&d);

@@ -73,7 +73,7 @@ int gather_device(const char *which, struct json_object **status)
 	struct json_object *s;
 	struct vtadev *dev;
 	char text[64];
-	int err = vtadev_open(which, &dev);
+	int tvm, err = vtadev_open(which, &dev);
 
 	if (err)
 		return err;
@@ -96,8 +96,8 @@ int gather_device(const char *which, struct json_object **status)
 	json_object_object_add(s, "queues", total(info->queues));
 	json_object_object_add(s, "contexts", total(info->contexts));
 	json_object_object_add(s, "config", config_of(info));
-	json_object_object_add(s, "tvm", json_object_new_boolean(
-			       vtadev_tvm_fields(info->log_uop_depth, info->log_acc_depth)));
+	tvm = vtadev_tvm_fields(info->log_uop_depth, info->log_acc_depth);
+	json_object_object_add(s, "tvm", json_object_new_boolean(tvm));
 	add_unknown(s);
 	vtadev_close(dev);
 	return 0;

@@ -20,7 +20,7 @@ static const struct cli_verb verbs[] = {
 	{ "export",	export_main,	"print metrics for Prometheus" },
 	{ "reset",	reset_main,	"reset a card, which revokes it from all users" },
 	{ "trace",	trace_main,	"record the activity of driver and program" },
-	{ "program",	program_main,	"inspect, run, measure or profile a program image (.vtap)" },
+	{ "program",	program_main,	"inspect, run, measure or profile an image (.vtap)" },
 	{ 0 },
 };
 

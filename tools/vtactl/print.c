@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "bar.h"
 #include "gather.h"
 
 #define UNKNOWN	"unknown"
@@ -122,10 +124,17 @@ static void print_holders(struct json_object *s, size_t most)
 		       json_object_get_uint64(used) - count);
 }
 
-static void print_percent(const char *name, struct json_object *share)
+/* Signs of a bar. */
+#define BAR	16u
+
+static void print_share(const char *name, struct json_object *share)
 {
+	double value = share ? json_object_get_double(share) : 0;
+	char bar[BAR_MAX];
+
 	if (share)
-		printf(" %s %.0f %%", name, 100 * json_object_get_double(share));
+		printf(" %s %s%s%s %.0f %%", name, colour_begin(COLOUR_GREEN),
+		       bar_text(value, BAR, bar), colour_end(COLOUR_GREEN), 100 * value);
 	else
 		printf(" %s " UNKNOWN, name);
 }
@@ -135,9 +144,36 @@ static void print_utilisation(struct json_object *utilisation)
 	if (!utilisation)
 		return;
 	printf("  busy       ");
-	print_percent("compute", get(utilisation, "compute"));
-	print_percent("copy", get(utilisation, "copy"));
+	print_share("compute", get(utilisation, "compute"));
+	print_share("copy", get(utilisation, "copy"));
 	printf(" over %s s\n", text(utilisation, "seconds"));
+}
+
+/* A bar of the memory in use, if it is known. */
+static void print_use(struct json_object *memory)
+{
+	struct json_object *size = get(memory, "size"), *free = get(memory, "free");
+	uint64_t all = size ? json_object_get_uint64(size) : 0;
+	uint64_t unused = free ? json_object_get_uint64(free) : 0;
+	enum colour colour;
+	char bar[BAR_MAX];
+	double share;
+
+	if (!all || !free || unused > all)
+		return;
+	share = (double)(all - unused) / (double)all;
+	colour = share < 0.85 ? COLOUR_GREEN : share < 0.97 ? COLOUR_YELLOW : COLOUR_RED;
+	printf("%s%s%s ", colour_begin(colour), bar_text(share, BAR, bar), colour_end(colour));
+}
+
+static void print_state(const char *state)
+{
+	enum colour colour = !strcmp(state, "working") ? COLOUR_GREEN :
+			     !strcmp(state, "given up") ? COLOUR_RED :
+			     !strcmp(state, "asleep") || !strcmp(state, UNKNOWN) ? COLOUR_NONE :
+			     COLOUR_YELLOW;
+
+	printf("  state       %s%s%s\n", colour_begin(colour), state, colour_end(colour));
 }
 
 static void print_heading(const char *title, size_t count, size_t most)
@@ -204,6 +240,7 @@ static void print_device(struct json_object *s, bool all)
 	printf("%s\n  state       in the process of a program that opens it\n", text(s, "node"));
 	printf("  core        version %s at %s kHz\n", text(s, "hw_ver"), text(s, "clock_khz"));
 	printf("  memory      ");
+	print_use(memory);
 	print_bytes(get(memory, "free"));
 	printf(" free of ");
 	print_bytes(get(memory, "size"));
@@ -234,12 +271,13 @@ void gather_print(struct json_object *s, bool all)
 	print_pci(get(s, "pci"));
 	printf("  core        version %s at %s kHz\n", text(s, "hw_ver"),
 	       text(s, "clock_khz"));
-	printf("  state       %s\n", text(s, "state"));
+	print_state(text(s, "state"));
 	if (get(s, "temperature"))
 		printf("  temperature %s C\n", text(s, "temperature"));
 	if (get(s, "power"))
 		printf("  power       %s W\n", text(s, "power"));
 	printf("  memory      ");
+	print_use(memory);
 	print_bytes(get(memory, "free"));
 	printf(" free of ");
 	print_bytes(get(memory, "size"));

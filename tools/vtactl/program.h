@@ -56,7 +56,7 @@ struct program_inputs {
 	unsigned int count;
 };
 
-/* Loads the files and the picture of @run, or makes random values if it has none; an exit status. */
+/* Loads the files and the picture of @run, or makes random values; returns an exit status. */
 int program_load_inputs(const struct vtaimage *image, const struct program_run *run,
 			struct program_inputs *inputs);
 void program_free_inputs(struct program_inputs *inputs);

@@ -296,8 +296,8 @@ static void print_text(const struct profile *p)
 	       "begin us", "time us", "%", "cycles", "formula", "bytes", "limit", "roof%");
 	for (uint32_t i = 0; i < p->count; i++)
 		print_row(p, &p->rows[i]);
-	printf("cycles: by the card's stamps; formula: docs/isa.md, section 9; bytes: that the card "
-	       "moves;\nroof%%: of the formula's cycles, those that the arithmetic or the bytes "
+	printf("cycles: by the card's stamps; formula: docs/isa.md, section 9; bytes: that the "
+	       "card moves;\nroof%%: of the formula's cycles, those that the arithmetic or the bytes "
 	       "need, whichever is more\n");
 }
 

@@ -78,21 +78,22 @@ static void add_row(json *events, const struct profile_row *row)
 	enum track track = track_of(row);
 	json *args = add_span(events, row->name, categories[track], track, row->span.begin,
 			      row->span.end);
+	json *kernel, *limit;
 	uint64_t least;
 
 	json_object_object_add(args, "operator", json_object_new_string(row->op));
 	json_object_object_add(args, "step", json_object_new_int64(row->span.step));
 	if (track == TRACK_CPU) {
-		json_object_object_add(args, "kernel", json_object_new_string(
-				       vtacpu_kernel_name(row->step.kernel)));
+		kernel = json_object_new_string(vtacpu_kernel_name(row->step.kernel));
+		json_object_object_add(args, "kernel", kernel);
 		return;
 	}
 	json_object_object_add(args, "cycles", json_object_new_uint64(row->span.cycles));
 	json_object_object_add(args, "bytes", json_object_new_uint64(row->bytes));
 	if (!row->layer || !row->layer->counted)
 		return;
-	json_object_object_add(args, "limit", json_object_new_string(
-			       vtaops_limit(&row->layer->work, &least)));
+	limit = json_object_new_string(vtaops_limit(&row->layer->work, &least));
+	json_object_object_add(args, "limit", limit);
 	json_object_object_add(args, "formula_cycles",
 			       json_object_new_uint64(row->layer->work.cycles));
 	json_object_object_add(args, "least_cycles", json_object_new_uint64(least));

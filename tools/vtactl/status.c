@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bar.h"
 #include "busy.h"
 #include "ctl.h"
 #include "gather.h"
@@ -21,12 +22,14 @@ struct request {
 	bool json;
 	bool all;
 	bool watch;
+	uint32_t colour;
 	double seconds;		/* from one sample to the next */
 	unsigned long count;	/* of samples; 0: without end */
 };
 
 static const char help[] =
-	"Usage: vtactl status [--all] [--json] [--watch[=SECONDS]] [--count=N] [CARD]\n"
+	"Usage: vtactl status [--all] [--json] [--color=WHEN] [--watch[=SECONDS]] [--count=N]\n"
+	"                     [CARD]\n"
 	"\n"
 	"Shows link, state, temperature, memory, load, queues and their owners, the last fault and\n"
 	"reset of a card, on one screen. Without CARD, shows all cards, and the device that\n"
@@ -38,6 +41,7 @@ static const char help[] =
 	"  -j, --json             print an array of cards; null stands for unknown values\n"
 	"  -w, --watch[=SECONDS]  repeat every SECONDS (2)\n"
 	"  -n, --count=N          with --watch, stop after N times\n"
+	"      --color=WHEN       colours, without NO_COLOR in the environment: auto, always or never\n"
 	"  -h, --help             print this text\n"
 	"\n"
 	"status does not open the card, so it needs no permission and uses no context. Other\n"
@@ -144,6 +148,7 @@ static int parse(int argc, char **argv, struct request *r)
 {
 	const struct cli_option options[] = {
 		{ CLI_FLAG("all", &r->all) },
+		{ CLI_WORD("color", &r->colour) },
 		{ CLI_NUMBER("count", &r->count, 1, 1000000000) },
 		{ CLI_FLAG("json", &r->json) },
 		{ .name = "watch", .set = ctl_set_seconds, .to = &r->seconds, .given = &r->watch },
@@ -157,6 +162,7 @@ static int parse(int argc, char **argv, struct request *r)
 		return cli_usage("--count is for --watch");
 	if (!r->watch)
 		r->seconds = SAMPLE_S;
+	colour_choose(r->colour);
 	r->which = argv[0];
 	return CLI_GO;
 }

@@ -15,12 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bar.h"
 #include "busy.h"
 #include "ctl.h"
 #include "files.h"
 #include "holders.h"
 
 #define LINE	256
+#define BAR	12u	/* signs */
 
 struct request {
 	const char *which;
@@ -197,6 +199,7 @@ static void put_card(put_fn *put, const struct sample *before, const struct samp
 	uint64_t mem_size = number_of(dir, "mem_size");
 	const struct busy *then = NULL, *b = &now->busy[i];
 	double share[2] = { 0, 0 };
+	char bars[3][BAR_MAX];
 	bool known;
 
 	for (size_t k = 0; k < before->nr_cards; k++)
@@ -217,6 +220,10 @@ static void put_card(put_fn *put, const struct sample *before, const struct samp
 	    bytes_text(mem_size - number_of(dir, "mem_free"), used), bytes_text(mem_size, size),
 	    number_of(dir, "queues_used"), number_of(dir, "queues"),
 	    number_of(dir, "contexts_used"), number_of(dir, "contexts"), state);
+	put("      compute %s copy %s memory %s", bar_text(share[0], BAR, bars[0]),
+	    bar_text(share[1], BAR, bars[1]),
+	    bar_text(mem_size ? (double)(mem_size - number_of(dir, "mem_free")) /
+		     (double)mem_size : 0, BAR, bars[2]));
 	if (dir >= 0)
 		close(dir);
 }
@@ -244,7 +251,7 @@ static void put_table(put_fn *put, const struct sample *before, const struct sam
 	struct row *rows;
 	size_t count;
 
-	for (size_t i = 0; i < now->nr_cards && lines-- > 0; i++)
+	for (size_t i = 0; i < now->nr_cards && lines > 1; i++, lines -= 2)
 		put_card(put, before, now, i);
 	if (lines-- > 0)
 		put("%7s %-8s %-5s %5s %5s %6s %6s %8s %8s %3s %s", "PID", "USER", "CARD", "COMP%",
