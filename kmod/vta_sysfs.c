@@ -146,18 +146,23 @@ static ssize_t user_weights_store(struct device *dev, struct device_attribute *a
 {
 	struct vta_device *vdev = to_vta_device(dev);
 	unsigned int weight, uid;
+	struct vta_user *user;
 	char end;
-	int ret;
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	if (sscanf(buf, "%u %u%c", &uid, &weight, &end) < 2 || !weight ||
 	    weight > VTA_GROUP_WEIGHT_MAX || !uid_valid(KUIDT_INIT(uid)))
 		return -EINVAL;
+	/* Allocates memory that the caller is charged with, so before the lock. */
+	user = vta_user_get_by_id(vdev, KUIDT_INIT(uid));
+	if (IS_ERR(user))
+		return PTR_ERR(user);
 	vta_card_lock(vdev);
-	ret = vta_user_set_weight(vdev, KUIDT_INIT(uid), weight);
+	vta_user_set_weight(vdev, user, weight);
 	vta_card_unlock(vdev);
-	return ret ? ret : count;
+	vta_user_put(vdev, user);
+	return count;
 }
 static DEVICE_ATTR_RW(user_weights);
 

@@ -166,9 +166,9 @@ static struct vta_user *vta_user_find(struct vta_device *vdev, struct vta_user *
 	return user;
 }
 
-struct vta_user *vta_user_get(struct vta_device *vdev)
+struct vta_user *vta_user_get_by_id(struct vta_device *vdev, kuid_t uid)
 {
-	struct vta_user *user, *new = vta_user_alloc(vta_user_uid());
+	struct vta_user *user, *new = vta_user_alloc(uid);
 
 	if (!new)
 		return ERR_PTR(-ENOMEM);
@@ -180,6 +180,11 @@ struct vta_user *vta_user_get(struct vta_device *vdev)
 	return user;
 }
 
+struct vta_user *vta_user_get(struct vta_device *vdev)
+{
+	return vta_user_get_by_id(vdev, vta_user_uid());
+}
+
 /* Writes the weight of the user's group, if any; the card sets the group's credit to 0. */
 static void vta_user_write_weight(struct vta_device *vdev, const struct vta_user *user)
 {
@@ -189,20 +194,14 @@ static void vta_user_write_weight(struct vta_device *vdev, const struct vta_user
 		vta_write(vdev, REG_GROUP_WEIGHT(user->group), user->weight);
 }
 
-int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight)
+void vta_user_set_weight(struct vta_device *vdev, struct vta_user *user, unsigned int weight)
 {
-	struct vta_user *user, *new = vta_user_alloc(uid);
+	lockdep_assert_held(&vdev->lock);
 
-	if (!new)
-		return -ENOMEM;
 	spin_lock(&vdev->users_lock);
-	user = vta_user_find(vdev, &new);
 	user->weight = weight;
 	vta_user_write_weight(vdev, user);
-	vta_user_free_idle(vdev);
 	spin_unlock(&vdev->users_lock);
-	vta_user_free(new);
-	return 0;
 }
 
 void vta_user_print_weights(struct vta_device *vdev, struct vta_text *text)

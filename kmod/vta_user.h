@@ -76,9 +76,20 @@ u64 vta_user_limit(const struct vta_device *vdev, enum vta_user_resource res);
  * vta_user_get() - find the caller's user, or make it
  * @vdev: the card
  *
+ * Context: may sleep for the caller's memory.
  * Return: the user with a reference, or ERR_PTR(-ENOMEM).
  */
 struct vta_user *vta_user_get(struct vta_device *vdev);
+
+/**
+ * vta_user_get_by_id() - find the user of an ID, even one without an open file, or make it
+ * @vdev: the card
+ * @uid: the ID
+ *
+ * Context: may sleep for the caller's memory.
+ * Return: the user with a reference, or ERR_PTR(-ENOMEM).
+ */
+struct vta_user *vta_user_get_by_id(struct vta_device *vdev, kuid_t uid);
 
 /**
  * vta_user_put() - drop a reference
@@ -88,15 +99,14 @@ struct vta_user *vta_user_get(struct vta_device *vdev);
 void vta_user_put(struct vta_device *vdev, struct vta_user *user);
 
 /**
- * vta_user_set_weight() - set a user's share, even of a user without an open file
+ * vta_user_set_weight() - set a user's share
  * @vdev: the card
- * @uid: the user
+ * @user: the user
  * @weight: the weight
  *
  * Context: under vta_device.lock.
- * Return: 0 or -ENOMEM.
  */
-int vta_user_set_weight(struct vta_device *vdev, kuid_t uid, unsigned int weight);
+void vta_user_set_weight(struct vta_device *vdev, struct vta_user *user, unsigned int weight);
 
 /**
  * vta_user_print_weights() - print a line, user and weight, for each weight that is not 1
