@@ -25,9 +25,14 @@ struct pinner {
 	} *shared;
 };
 
-FIXTURE(memcg) {
+/* A memory cgroup, and where its hierarchy is mounted. */
+struct group {
 	char dir[32];
-	char group[64];
+	char path[64];
+};
+
+FIXTURE(memcg) {
+	struct group group;
 	struct usage before;
 	struct pinner pinner;
 };
@@ -38,6 +43,21 @@ static int group_write(const char *dir, const char *file, const char *text)
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	return file_write(path, text);
+}
+
+static int group_make(struct group *g)
+{
+	strcpy(g->dir, "/tmp/vta-memcg.XXXXXX");
+	if (!mkdtemp(g->dir) || mount("none", g->dir, "cgroup2", 0, NULL))
+		return -errno;
+	snprintf(g->path, sizeof(g->path), "%s/poor", g->dir);
+	return group_write(g->dir, "cgroup.subtree_control", "+memory") ?:
+	       mkdir(g->path, 0755) ? -errno : 0;
+}
+
+static int group_remove(const struct group *g)
+{
+	return rmdir(g->path) || umount(g->dir) || rmdir(g->dir) ? -errno : 0;
 }
 
 /* Pages that do not follow each other: they are touched in another order. */
@@ -99,14 +119,9 @@ static unsigned int pinner_catch(const struct pinner *p)
 FIXTURE_SETUP(memcg)
 {
 	self->before = card_usage();
-	strcpy(self->dir, "/tmp/vta-memcg.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
-	ASSERT_EQ(0, mount("none", self->dir, "cgroup2", 0, NULL));
-	ASSERT_EQ(0, group_write(self->dir, "cgroup.subtree_control", "+memory"));
-	snprintf(self->group, sizeof(self->group), "%s/poor", self->dir);
-	ASSERT_EQ(0, mkdir(self->group, 0755));
-	ASSERT_EQ(0, group_write(self->group, "memory.high", "0"));
-	ASSERT_EQ(0, pinner_start(&self->pinner, self->group));
+	ASSERT_EQ(0, group_make(&self->group));
+	ASSERT_EQ(0, group_write(self->group.path, "memory.high", "0"));
+	ASSERT_EQ(0, pinner_start(&self->pinner, self->group.path));
 }
 
 FIXTURE_TEARDOWN(memcg)
@@ -114,9 +129,7 @@ FIXTURE_TEARDOWN(memcg)
 	EXPECT_EQ(0, kill(self->pinner.pid, SIGKILL));
 	EXPECT_EQ(self->pinner.pid, waitpid(self->pinner.pid, NULL, 0));
 	EXPECT_TRUE(usage_is(&self->before));
-	EXPECT_EQ(0, rmdir(self->group));
-	EXPECT_EQ(0, umount(self->dir));
-	EXPECT_EQ(0, rmdir(self->dir));
+	EXPECT_EQ(0, group_remove(&self->group));
 }
 
 /*
@@ -216,8 +229,7 @@ TEST_F(memcg, sleeper_does_not_delay_unbinding)
 #define UNUSED_CHARGE	(2 * 64 * PAGE)
 
 FIXTURE(count) {
-	char dir[32];
-	char group[64];
+	struct group group;
 };
 
 FIXTURE_VARIANT(count) {
@@ -231,19 +243,12 @@ FIXTURE_VARIANT_ADD(count, pinned_memory) { .pin = true };
 
 FIXTURE_SETUP(count)
 {
-	strcpy(self->dir, "/tmp/vta-count.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
-	ASSERT_EQ(0, mount("none", self->dir, "cgroup2", 0, NULL));
-	ASSERT_EQ(0, group_write(self->dir, "cgroup.subtree_control", "+memory"));
-	snprintf(self->group, sizeof(self->group), "%s/user", self->dir);
-	ASSERT_EQ(0, mkdir(self->group, 0755));
+	ASSERT_EQ(0, group_make(&self->group));
 }
 
 FIXTURE_TEARDOWN(count)
 {
-	EXPECT_EQ(0, rmdir(self->group));
-	EXPECT_EQ(0, umount(self->dir));
-	EXPECT_EQ(0, rmdir(self->dir));
+	EXPECT_EQ(0, group_remove(&self->group));
 }
 
 struct taker {
@@ -305,9 +310,89 @@ static int take_buffers(void *arg)
 
 TEST_F(count, is_no_less_than_what_is_taken)
 {
-	struct taker t = { self->group, variant->flags, variant->pin };
+	struct taker t = { self->group.path, variant->flags, variant->pin };
 
 	EXPECT_EQ(0, in_child(take_buffers, &t));
+}
+
+/* ---- a user whose cgroup is at its limit, and has memory that the kernel can take back ---- */
+
+FIXTURE(limit) {
+	struct group group;
+};
+
+FIXTURE_SETUP(limit)
+{
+	ASSERT_EQ(0, group_make(&self->group));
+}
+
+FIXTURE_TEARDOWN(limit)
+{
+	EXPECT_EQ(0, group_remove(&self->group));
+}
+
+/* Each of these buffers has a page table of its own. */
+#define TABLES		1500u
+#define TABLE_REACH	(2 * MIB)
+/* For the pages of the buffers, their tables, and all that the driver allocates besides. */
+#define SPARE_BYTES	(64 * MIB)
+
+/* Memory that is counted, and freed when the kernel wants it. */
+static bool take_spare(void)
+{
+	void *at = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
+
+	if (at == MAP_FAILED || madvise(at, SPARE_BYTES, MADV_NOHUGEPAGE))
+		return false;
+	memset(at, 1, SPARE_BYTES);
+	return !madvise(at, SPARE_BYTES, MADV_FREE);
+}
+
+static uint64_t times_at_limit(const char *group)
+{
+	char path[128], text[256] = "";
+	const char *count;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/memory.events", group);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return UINT64_MAX;
+	close(fd);
+	count = strstr(text, "\nmax ");
+	return count ? strtoull(count + 5, NULL, 10) : UINT64_MAX;
+}
+
+static int maps_at_the_limit(void *arg)
+{
+	const struct taker *t = arg;
+	uint64_t times;
+	char max[32];
+	int fd;
+
+	MUST(!group_write(t->group, "cgroup.procs", "0"));
+	fd = card_open();
+	MUST(fd >= 0 && take_spare());
+	snprintf(max, sizeof(max), "%llu", (unsigned long long)group_bytes(t->group));
+	MUST(!group_write(t->group, "memory.max", max));
+	times = times_at_limit(t->group);
+	MUST(times != UINT64_MAX);
+	for (uint64_t i = 1; i <= TABLES; i++)
+		MUST(!take_buffer(fd, t, NULL, i * TABLE_REACH));
+	times = times_at_limit(t->group) - times;
+	printf("# %u buffers: at the limit %llu times\n", TABLES, (unsigned long long)times);
+	fflush(stdout);
+	/* Tables are half of what was taken, so some of these times it was for one. */
+	return HOLDS(times >= 10) ? 0 : 1;
+}
+
+/* Tables are allocated without waiting for memory; if there is none, the call waits and retries. */
+TEST_F(limit, call_waits_for_memory_of_tables)
+{
+	struct taker t = { .group = self->group.path };
+
+	EXPECT_EQ(0, in_child(maps_at_the_limit, &t));
 }
 
 TEST_HARNESS_MAIN
