@@ -7,11 +7,11 @@
  * mapping, and drops its memory (vta_mem.c). After a card was reset or removed, vta_buf_drop()
  * drops the memory of mapped buffers, too: mappings have been revoked.
  *
- * A reset takes vta_ctx.lock of each context, and all users wait for a reset. So slow steps, and
- * those that may sleep for the user's memory, are outside of that lock: tables and bus addresses
- * are allocated before a buffer is published, and memory is freed after vta_buf_unlock() has
- * released the lock. Removal of the card waits for vta_dma_put(), so nothing sleeps for the user's
- * memory after vta_ctx_get_dma(), either.
+ * A reset waits for vta_ctx.lock of each context for some time, and all users wait for a reset. So
+ * slow steps, and those that may sleep for the user's memory, are outside of that lock: tables and
+ * bus addresses are allocated before a buffer is published, and memory is freed after
+ * vta_buf_unlock() has released the lock. Removal of the card waits for vta_dma_put(), so nothing
+ * sleeps for the user's memory after vta_ctx_get_dma(), either.
  */
 #include <linux/dma-buf.h>
 #include <linux/fcntl.h>
@@ -276,7 +276,8 @@ static int vta_buf_publish_locked(struct vta_buf *buf, struct vta_spare *spare,
 
 	lockdep_assert_held(&ctx->lock);
 
-	if (ctx->dead)
+	/* A card in reset does not clear memory. */
+	if (vta_ctx_is_lost(ctx))
 		return -ENODEV;
 	if (buf->addr)
 		vta_buf_each_piece(buf, vta_buf_count_piece, &count);

@@ -71,6 +71,73 @@ static int vta_ctx_alloc_mmu(struct vta_ctx *ctx)
 	return ret;
 }
 
+/* Frees queues and numbers, which takes a short time: other contexts need them. */
+static void vta_ctx_free_numbers(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long index;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each(&ctx->queues, index, q)
+		vta_queue_free(q);
+	mutex_unlock(&ctx->lock);
+	/*
+	 * The charge ends now, because a process that has lost the card may open it again before
+	 * it closes the old file. The user's group is freed before the context's number, so that
+	 * the next user of that number finds a free group.
+	 */
+	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
+	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
+}
+
+static void vta_ctx_free_memory(struct vta_ctx *ctx)
+{
+	while (vta_buf_drop(ctx))
+		;
+	vta_mmu_fini(&ctx->mmu);
+}
+
+/* Fails all waiters, and revokes all mappings. */
+static void vta_ctx_revoke_mappings(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+	unsigned long handle;
+
+	mutex_lock(&ctx->lock);
+	/*
+	 * Page faults wait for the lock. So before the first call fails, all mappings of the file
+	 * have been revoked.
+	 */
+	unmap_mapping_range(ctx->inode->i_mapping, 0, 0, 1);
+	WRITE_ONCE(ctx->dead, true);
+	xa_for_each(&ctx->queues, handle, q)
+		vta_queue_revoke(q, -ENODEV);
+	mutex_unlock(&ctx->lock);
+	vta_notify_poll(ctx->notify, EPOLLERR | EPOLLHUP);
+}
+
+/* Does the steps of vta_ctx_revoke() and vta_ctx_drop() that wait for the context's user. */
+static void vta_ctx_work(struct work_struct *work)
+{
+	struct vta_ctx *ctx = container_of(work, struct vta_ctx, work);
+	struct vta_device *vdev = ctx->vdev;
+
+	if (!ctx->revoked) {
+		vta_ctx_revoke_mappings(ctx);
+		ctx->revoked = true;
+		vta_dec_and_wake(&vdev->nr_revoking);
+	}
+	/* Pairs with vta_ctx_drop(). */
+	if (smp_load_acquire(&ctx->memory) != VTA_CTX_LOST)
+		return;
+	vta_ctx_free_numbers(ctx);
+	vta_dec_and_wake(&vdev->nr_revoking);
+	vta_ctx_free_memory(ctx);
+	WRITE_ONCE(ctx->memory, VTA_CTX_FREED);
+	vta_dec_and_wake(&ctx->user->nr_lost);
+	vta_dec_and_wake(&vdev->nr_lost);
+}
+
 /*
  * Allocates all that a context needs besides the card, charged to the user, without a lock and
  * before vta_dma_get(): it takes as long as the user's memory and listeners like.
@@ -92,6 +159,7 @@ static struct vta_ctx *vta_ctx_alloc(struct vta_device *vdev, struct file *file)
 	INIT_LIST_HEAD(&ctx->buf_list);
 	INIT_LIST_HEAD(&ctx->removed);
 	xa_init_flags(&ctx->queues, XA_FLAGS_ACCOUNT);
+	INIT_WORK(&ctx->work, vta_ctx_work);
 
 	ctx->user = vta_user_get(vdev);
 	if (IS_ERR(ctx->user)) {
@@ -138,36 +206,6 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Frees queues and numbers, which takes a short time: other contexts need them. */
-static void vta_ctx_free_numbers(struct vta_ctx *ctx)
-{
-	struct vta_queue *q;
-	unsigned long index;
-
-	mutex_lock(&ctx->lock);
-	xa_for_each(&ctx->queues, index, q)
-		vta_queue_free(q);
-	mutex_unlock(&ctx->lock);
-	/*
-	 * The charge ends now, because a process that has lost the card may open it again before
-	 * it closes the old file. The user's group is freed before the context's number, so that
-	 * the next user of that number finds a free group.
-	 */
-	vta_user_uncharge(ctx->vdev, ctx->user, VTA_USER_CTXS, 1);
-	ida_free(&ctx->vdev->ctx_ids, ctx->mmu.id);
-}
-
-static void vta_ctx_free_memory(struct vta_ctx *ctx)
-{
-	while (vta_buf_drop(ctx))
-		;
-	vta_mmu_fini(&ctx->mmu);
-	if (ctx->memory != VTA_CTX_HELD) {
-		vta_lost_dec(&ctx->user->nr_lost);
-		vta_lost_dec(&ctx->vdev->nr_lost);
-	}
-}
-
 /* Frees the rest, after numbers and memory. */
 static void vta_ctx_free(struct vta_ctx *ctx)
 {
@@ -188,9 +226,6 @@ static int vta_ctx_settle_user(struct vta_ctx *ctx)
 {
 	atomic_t *lost = &ctx->user->nr_lost;
 
-	if (!atomic_read(lost))
-		return 0;
-	vta_ctx_free_lost(ctx->vdev, ctx->user);
 	return wait_var_event_killable(lost, !atomic_read(lost)) ? -EINTR : 0;
 }
 
@@ -281,7 +316,10 @@ err_pm:
 	return ERR_PTR(ret);
 }
 
-/* Stops all queues, and has the card drop the context. On failure a reset has been requested. */
+/*
+ * Stops all queues, and has the card drop the context. Returns -ENODEV if a reset has been
+ * requested or has begun.
+ */
 static int vta_ctx_stop(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -290,8 +328,10 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 	int ret = 0;
 
 	mutex_lock(&ctx->lock);
-	if (ctx->dead)
+	if (vta_ctx_is_lost(ctx)) {
+		ret = -ENODEV;
 		goto out;
+	}
 
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_revoke(q, -ENODEV);
@@ -303,7 +343,7 @@ static int vta_ctx_stop(struct vta_ctx *ctx)
 	xa_for_each(&ctx->queues, handle, q)
 		vta_queue_abort(q);
 	xa_for_each(&ctx->queues, handle, q) {
-		ret = vta_card_wait_queue(vdev, q->id);
+		ret = vta_card_wait_queue(vdev, ctx->mmu.epoch, q->id);
 		if (ret)
 			goto out;
 		vta_queue_read_final(q);
@@ -326,7 +366,7 @@ static void vta_ctx_add_stopping(struct vta_device *vdev, int nr)
 	wake_up_var(&vdev->nr_stopping);
 }
 
-/* Returns the state of the context's memory, which no other thread begins to free now. */
+/* Returns the state of the context's memory, which vta_ctx_drop() does not change any more. */
 static enum vta_ctx_memory vta_ctx_detach(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;
@@ -355,56 +395,31 @@ void vta_ctx_close(struct vta_ctx *ctx)
 		memory = vta_ctx_detach(ctx);
 	vta_ctx_add_stopping(vdev, -1);
 	if (ret) {
-		/* The context's memory is not freed before the requested reset. */
-		wait_var_event(&vdev->state, READ_ONCE(ctx->dead));
+		/* The context's memory is not freed before the reset. */
+		wait_var_event(&ctx->memory, READ_ONCE(ctx->memory) != VTA_CTX_HELD);
 		memory = vta_ctx_detach(ctx);
 	}
 
-	if (memory == VTA_CTX_HELD)
+	if (memory == VTA_CTX_HELD) {
 		vta_ctx_free_numbers(ctx);
-	/* Freeing GiBs takes long: do it without the lock. */
-	if (memory < VTA_CTX_FREEING)
 		vta_ctx_free_memory(ctx);
-	else
-		/* Pairs with vta_ctx_free_lost(). */
-		wait_var_event(&ctx->memory, smp_load_acquire(&ctx->memory) == VTA_CTX_FREED);
-	if (atomic_dec_and_test(&vdev->nr_closing))
-		wake_up_var(&vdev->nr_closing);
+	} else {
+		flush_work(&ctx->work);
+	}
+	vta_dec_and_wake(&vdev->nr_closing);
 
 	vta_ctx_free(ctx);
 	vta_card_put(vdev);
-}
-
-void vta_ctx_revoke(struct vta_ctx *ctx)
-{
-	struct vta_queue *q;
-	unsigned long handle;
-
-	lockdep_assert_held(&ctx->vdev->lock);
-
-	mutex_lock(&ctx->lock);
-	/*
-	 * Page faults wait for the lock. So before the first call fails, all mappings of the file
-	 * have been revoked.
-	 */
-	unmap_mapping_range(ctx->inode->i_mapping, 0, 0, 1);
-	WRITE_ONCE(ctx->dead, true);
-	xa_for_each(&ctx->queues, handle, q)
-		vta_queue_revoke(q, -ENODEV);
-	mutex_unlock(&ctx->lock);
-	vta_notify_poll(ctx->notify, EPOLLERR | EPOLLHUP);
 }
 
 void vta_ctx_set_lost(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause cause)
 {
 	lockdep_assert_held(&ctx->vdev->lock);
 
-	mutex_lock(&ctx->lock);
 	if (ctx->lost.fate == VTA_FATE_NONE)
 		ctx->lost.cause = cause;
 	if (ctx->lost.fate == VTA_FATE_NONE || ctx->lost.fate == VTA_FATE_PENDING)
-		ctx->lost.fate = fate;
-	mutex_unlock(&ctx->lock);
+		WRITE_ONCE(ctx->lost.fate, fate);
 }
 
 /* If a call has failed before the reset that it requested, the state is PENDING. */
@@ -418,7 +433,7 @@ int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 	if (ret)
 		return ret;
 	*lost = ctx->lost;
-	if (!ctx->dead && READ_ONCE(vdev->history.reason))
+	if (lost->fate == VTA_FATE_NONE && READ_ONCE(vdev->history.reason))
 		*lost = (struct vta_lost) {
 			.fate = VTA_FATE_PENDING,
 			.cause = READ_ONCE(vdev->history.cause),
@@ -427,44 +442,34 @@ int vta_ioctl_lost(struct vta_ctx *ctx, void *data)
 	return 0;
 }
 
-void vta_ctx_drop(struct vta_ctx *ctx)
+void vta_ctx_revoke(struct vta_ctx *ctx)
 {
-	lockdep_assert_held(&ctx->vdev->lock);
+	struct vta_device *vdev = ctx->vdev;
+
+	lockdep_assert_held(&vdev->lock);
 
 	if (ctx->memory != VTA_CTX_HELD)
 		return;
-	ctx->memory = VTA_CTX_LOST;
-	atomic_inc(&ctx->vdev->nr_lost);
+	atomic_inc(&vdev->nr_revoking);
+	queue_work(vdev->works, &ctx->work);
+}
+
+void vta_ctx_drop(struct vta_ctx *ctx)
+{
+	struct vta_device *vdev = ctx->vdev;
+
+	lockdep_assert_held(&vdev->lock);
+
+	if (ctx->memory != VTA_CTX_HELD)
+		return;
+	atomic_inc(&vdev->nr_revoking);
+	atomic_inc(&vdev->nr_lost);
 	atomic_inc(&ctx->user->nr_lost);
-	vta_ctx_free_numbers(ctx);
-}
-
-static struct vta_ctx *vta_ctx_find_lost(struct vta_device *vdev, const struct vta_user *user)
-{
-	struct vta_ctx *ctx;
-
-	list_for_each_entry(ctx, &vdev->ctxs, node) {
-		if (ctx->memory == VTA_CTX_LOST && (!user || ctx->user == user))
-			return ctx;
-	}
-	return NULL;
-}
-
-void vta_ctx_free_lost(struct vta_device *vdev, const struct vta_user *user)
-{
-	struct vta_ctx *ctx;
-
-	vta_card_enter(vdev);
-	while ((ctx = vta_ctx_find_lost(vdev, user))) {
-		ctx->memory = VTA_CTX_FREEING;
-		vta_card_leave(vdev);
-		vta_ctx_free_memory(ctx);
-		vta_card_enter(vdev);
-		/* A file that is being closed waits for this. */
-		smp_store_release(&ctx->memory, VTA_CTX_FREED);
-		wake_up_var(&ctx->memory);
-	}
-	vta_card_leave(vdev);
+	smp_store_release(&ctx->memory, VTA_CTX_LOST);	/* for vta_ctx_work() */
+	queue_work(vdev->works, &ctx->work);
+	/* A thread that is about to wait is either woken, or sees the new state. */
+	smp_mb();
+	wake_up_var(&ctx->memory);
 }
 
 int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q))
@@ -473,6 +478,8 @@ int vta_ctx_for_queues(struct vta_ctx *ctx, int (*each)(struct vta_queue *q))
 	unsigned long handle;
 	int ret = 0;
 
+	if (vta_ctx_is_lost(ctx))
+		return 0;
 	mutex_lock(&ctx->lock);
 	xa_for_each(&ctx->queues, handle, q) {
 		ret = each(q);
@@ -487,7 +494,7 @@ int vta_ctx_resume(struct vta_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->vdev->lock);
 
-	if (ctx->dead)
+	if (vta_ctx_is_lost(ctx))
 		return 0;
 	vta_mmu_enable(&ctx->mmu);
 	return vta_ctx_for_queues(ctx, vta_queue_resume);

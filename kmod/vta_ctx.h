@@ -22,16 +22,14 @@ struct inode;
 struct page;
 
 /**
- * enum vta_ctx_memory - memory of a context
- * @VTA_CTX_HELD: the context has it until its file is closed
- * @VTA_CTX_LOST: the card was lost, and the memory is to be freed: vta_ctx_free_lost()
- * @VTA_CTX_FREEING: a thread frees it
- * @VTA_CTX_FREED: it has been freed
+ * enum vta_ctx_memory - numbers on the card, and memory, of a context
+ * @VTA_CTX_HELD: the context has them until its file is closed
+ * @VTA_CTX_LOST: the card has stopped, and the context's work frees them
+ * @VTA_CTX_FREED: they have been freed
  */
 enum vta_ctx_memory {
 	VTA_CTX_HELD,
 	VTA_CTX_LOST,
-	VTA_CTX_FREEING,
 	VTA_CTX_FREED,
 };
 
@@ -46,17 +44,19 @@ enum vta_ctx_memory {
  * @comm: its name, sanitised to one word
  * @user: the user that is charged
  * @generation: of the card, when the file was opened
+ * @work: takes the lost card from the file
+ * @revoked: by @work, which alone uses this
  * @notify: signals poll() and eventfds
  * @iova: free device addresses
  * @usage: usage of queues that have ended, and of others before their last start;
  *         vta_device.usage_lock
- * @lost: why the card was lost; written under vta_device.lock and @lock
- * @memory: of its buffers and page tables; vta_device.lock
+ * @lost: why the card was lost; vta_device.lock
+ * @memory: of its queues, buffers and page tables; vta_device.lock
  * @lock: Protects: all below, and the use of the card for this context: a holder that finds @dead
- *        false may access registers, map DMA and publish memory. Not held while a user's memory is
- *        touched or allocated: page faults on CPU mappings take it, and so does a reset
- *        (vta_device.h)
- * @dead: the card was revoked; every call fails with ENODEV
+ *        false may access its registers, map DMA and publish memory. The card may be reset
+ *        meanwhile (vta_device.h). Not held while a user's memory is touched or allocated: page
+ *        faults on CPU mappings take it
+ * @dead: the card was revoked, no mapping is left; every call fails with ENODEV
  * @mmu: device address space
  * @bufs: memory that can be mmap()ed, struct vta_buf by page offset
  * @buf_list: all buffers, even those that only CPU mappings hold
@@ -69,8 +69,8 @@ enum vta_ctx_memory {
  * @imported_bytes: memory of dma-bufs in buffers
  * @blank: zero page installed in revoked mappings
  *
- * A context has either all it needs of the card or nothing: a reset drops the queues and numbers of
- * all contexts, and frees their memory when it holds no lock any more.
+ * A context has either all it needs of the card or nothing: after a reset its work frees its
+ * queues, numbers and memory.
  */
 struct vta_ctx {
 	struct vta_device *vdev;
@@ -82,6 +82,8 @@ struct vta_ctx {
 	char comm[TASK_COMM_LEN];
 	struct vta_user *user;
 	unsigned int generation;
+	struct work_struct work;
+	bool revoked;
 	struct vta_notify *notify;
 	struct vta_iova *iova;
 	struct vta_lost lost;
@@ -142,34 +144,36 @@ static inline int vta_ctx_get_dma(struct vta_ctx *ctx)
 }
 
 /**
- * vta_ctx_revoke() - revoke the card: fail all waiters, and revoke all mappings
+ * vta_ctx_is_lost() - check whether the card was revoked, or is about to be
  * @ctx: the context
  *
- * Context: under vta_device.lock.
+ * Return: true from the beginning of a reset on; vta_ctx.dead follows.
+ */
+static inline bool vta_ctx_is_lost(const struct vta_ctx *ctx)
+{
+	return !vta_card_is_current(ctx->vdev, ctx->mmu.epoch);
+}
+
+/**
+ * vta_ctx_revoke() - have the context's work fail all waiters and revoke all mappings
+ * @ctx: the context
+ *
+ * The work counts in vta_device.nr_revoking until then.
+ *
+ * Context: under vta_device.lock, in a new epoch.
  */
 void vta_ctx_revoke(struct vta_ctx *ctx);
 
 /**
- * vta_ctx_drop() - free the queues and numbers of a context on the card
- * @ctx: a context that was revoked; the card has stopped, or is off the bus
+ * vta_ctx_drop() - have the context's work free queues and numbers on the card, then memory
+ * @ctx: a context after vta_ctx_revoke(); the card has stopped, or is off the bus
  *
- * Its memory is freed by vta_ctx_free_lost(), or when the file is closed.
+ * The work counts in vta_device.nr_revoking until the numbers are free, and in nr_lost until the
+ * memory is.
  *
  * Context: under vta_device.lock.
  */
 void vta_ctx_drop(struct vta_ctx *ctx);
-
-/**
- * vta_ctx_free_lost() - free memory of dropped contexts
- * @vdev: the card
- * @user: only of contexts of this user; NULL: of all
- *
- * The thread that has called vta_ctx_drop() calls this as soon as it has released
- * vta_device.lock: freeing GiBs takes long.
- *
- * Context: takes vta_device.lock.
- */
-void vta_ctx_free_lost(struct vta_device *vdev, const struct vta_user *user);
 
 /**
  * vta_ctx_set_lost() - record the state and cause of a card's loss
@@ -183,7 +187,7 @@ void vta_ctx_set_lost(struct vta_ctx *ctx, enum vta_fate fate, enum vta_cause ca
 
 /**
  * vta_ctx_for_queues() - call a function for all queues, up to the first error
- * @ctx: the context
+ * @ctx: the context; nothing is called if it has lost the card
  * @each: the function, called under vta_ctx.lock
  *
  * Context: suspend and resume of the machine, under vta_device.lock.

@@ -40,6 +40,8 @@ static void vta_device_release(struct device *dev)
 	ida_destroy(&vdev->ctx_ids);
 	ida_free(&vta_minors, MINOR(dev->devt));
 	mutex_destroy(&vdev->lock);
+	if (vdev->works)
+		destroy_workqueue(vdev->works);
 	pci_dev_put(vdev->pdev);
 	kfree(vdev->vectors);
 	kfree(vdev->pci_config);
@@ -69,6 +71,7 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	INIT_LIST_HEAD(&vdev->users);
 	spin_lock_init(&vdev->exports_lock);
 	INIT_LIST_HEAD(&vdev->exports);
+	INIT_LIST_HEAD(&vdev->lost_exports);
 	INIT_LIST_HEAD(&vdev->ctxs);
 	spin_lock_init(&vdev->usage_lock);
 	INIT_LIST_HEAD(&vdev->usage_queues);
@@ -80,11 +83,16 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	vdev->dev.devt = MKDEV(MAJOR(base), MINOR(base) + minor);
 	vdev->dev.release = vta_device_release;
 	ret = dev_set_name(&vdev->dev, "vta%d", minor);
-	if (ret) {
-		put_device(&vdev->dev);
-		return ERR_PTR(ret);
-	}
-	return vdev;
+	if (ret)
+		goto err_put;
+	/* A work may wait long for a user: those of others have workers of their own. */
+	vdev->works = alloc_workqueue("vta%d", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE, minor);
+	if (vdev->works)
+		return vdev;
+	ret = -ENOMEM;
+err_put:
+	put_device(&vdev->dev);
+	return ERR_PTR(ret);
 }
 
 /* ---- Requests to a card ---- */
@@ -127,11 +135,9 @@ void vta_card_enable_events(struct vta_device *vdev)
 	vta_write(vdev, REG_EVENT_ENABLE, REG_EVENT_ALL);
 }
 
-int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup)
+static void vta_card_write_queue(struct vta_device *vdev, u32 id,
+				 const struct vta_queue_setup *setup)
 {
-	u32 state;
-	int ret;
-
 	vta_write(vdev, REG_QUEUE_CONTEXT(id), setup->context);
 	vta_write(vdev, REG_QUEUE_RING_ORDER(id), setup->ring_order);
 	vta_write(vdev, REG_QUEUE_RING_ADDR(id), setup->ring_addr);
@@ -146,35 +152,49 @@ int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue
 	vta_write(vdev, REG_QUEUE_CTRL(id), REG_QUEUE_CTRL_ENABLE |
 		  (setup->kept ? REG_QUEUE_CTRL_KEPT : 0) |
 		  FIELD_PREP(REG_QUEUE_CTRL_PRIORITY, setup->priority));
+}
+
+int vta_card_start_queue(struct vta_device *vdev, unsigned int epoch, u32 id,
+			 const struct vta_queue_setup *setup)
+{
+	bool current_epoch;
+	u32 state;
+	int ret;
+
+	spin_lock(&vdev->gate);
+	current_epoch = vta_card_is_current(vdev, epoch);
+	if (current_epoch)
+		vta_card_write_queue(vdev, id, setup);
+	spin_unlock(&vdev->gate);
+	if (!current_epoch)
+		return -ENODEV;
 
 	/*
 	 * The card writes the status page before it changes STATE. The user can ring the doorbell
 	 * at any time, so the queue may have halted already.
 	 */
 	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
-			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED,
-			    50, VTA_QUEUE_WAIT_MS);
-	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED) {
-		vta_card_request_reset(vdev, "does not start a queue");
-		return -ENODEV;
-	}
+			    FIELD_GET(REG_QUEUE_STATE_STATE, state) != VTA_QUEUE_DISABLED ||
+			    !vta_card_is_current(vdev, epoch), 50, VTA_QUEUE_WAIT_MS);
+	if (ret || FIELD_GET(REG_QUEUE_STATE_STATE, state) > VTA_QUEUE_HALTED ||
+	    !vta_card_is_current(vdev, epoch))
+		return vta_card_fail(vdev, epoch, "does not start a queue");
 	return 0;
 }
 
 /* A queue has stopped when its state is DISABLED and not BUSY. */
-int vta_card_wait_queue(struct vta_device *vdev, u32 id)
+int vta_card_wait_queue(struct vta_device *vdev, unsigned int epoch, u32 id)
 {
 	u32 state;
 	int ret;
 
 	ret = vta_read_poll(vdev, REG_QUEUE_STATE(id), state,
 			    !(state & (REG_QUEUE_STATE_STATE | REG_QUEUE_STATE_BUSY)) ||
-			    vta_is_dead(state), 50, VTA_QUEUE_WAIT_MS);
-	/* The registers of an absent card may also read as zeroes. */
-	if (ret || !vta_card_is_present(vdev)) {
-		vta_card_request_reset(vdev, "does not stop a queue");
-		return -ENODEV;
-	}
+			    vta_is_dead(state) || !vta_card_is_current(vdev, epoch),
+			    50, VTA_QUEUE_WAIT_MS);
+	/* The registers of an absent card, or of one in reset, may also read as zeroes. */
+	if (ret || !vta_card_is_present(vdev) || !vta_card_is_current(vdev, epoch))
+		return vta_card_fail(vdev, epoch, "does not stop a queue");
 	return 0;
 }
 
@@ -208,6 +228,15 @@ void vta_card_request_reset(struct vta_device *vdev, const char *reason)
 	trace_vta_reset_request(vdev, reason);
 	vta_history_set_reason(vdev, VTA_CAUSE_CARD, reason);
 	vta_card_queue_reset(vdev, 0);
+}
+
+int vta_card_fail(struct vta_device *vdev, unsigned int epoch, const char *reason)
+{
+	spin_lock(&vdev->gate);
+	if (vta_card_is_current(vdev, epoch))
+		vta_card_request_reset(vdev, reason);
+	spin_unlock(&vdev->gate);
+	return -ENODEV;
 }
 
 int vta_card_settle(struct vta_device *vdev)

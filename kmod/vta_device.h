@@ -49,8 +49,8 @@ enum vta_step {
  * @VTA_STATE_REMOVED: the driver is unbound, or is being unbound
  *
  * Registers are accessed in the first two states only: vta_read(), vta_write(). The state is
- * changed by vta_card_set_state(), under vta_device.lock, and leaves LIVE only when no file can use
- * the card any more, or while all processes are frozen.
+ * changed by vta_card_set_state(), under vta_device.lock, and leaves LIVE only in a new epoch, or
+ * while all processes are frozen.
  */
 enum vta_state {
 	VTA_STATE_RESETTING,
@@ -101,18 +101,25 @@ struct vta_caps {
  *
  *	vta_device.lock > vta_device.gate > vta_device.users_lock
  *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
+ *	                  vta_ctx.lock > vta_device.gate
  *	                  vta_ctx.lock > that of vta_ctx.queues > vta_vector.lock
  *	                  vta_ctx.lock > vta_device.exports_lock
  *	      mmap_lock > vta_ctx.lock
  *
  * So a user's memory must not be touched under any of them. Nor may memory be allocated that is
  * charged to a user, or another driver be called: both may sleep for as long as a user or that
- * driver likes, while a reset, for which all users wait, takes all of these locks.
+ * driver likes. Suspend of the machine, when processes are frozen, takes all of these locks.
  *
  * A user's thread may be throttled for any time wherever it can be preempted. So it takes only
  * spinlocks of the card, and mutexes of its own context. @lock is for threads of the kernel and of
  * root: its holder owns the card, vta_card_lock(). A user's thread enters a card without an
  * owner, vta_card_enter(), for a few steps, which exclude the owner.
+ *
+ * A reset takes no vta_ctx.lock, either. It begins a new @epoch, and @works, one for each file,
+ * take the card from the files under that lock. A soft reset waits for them for a limited time. So
+ * a thread may find that the epoch of its context has passed while it holds vta_ctx.lock: its
+ * requests to the card fail then (vta_card_is_current()), and the card's numbers and memory that
+ * it has are its own until the work has had the lock.
  */
 struct vta_device {
 	struct device dev;
@@ -134,6 +141,9 @@ struct vta_device {
 	struct ida queue_ids;
 	struct ida ctx_ids;
 	atomic_t nr_queues;
+	struct workqueue_struct *works;	/* take the lost card from files and dma-bufs */
+	struct work_struct export_work;
+	atomic_t nr_revoking;		/* steps of these works that a reset waits for */
 	atomic_t nr_closing;		/* contexts that have left @ctxs and are not freed yet */
 	atomic_t nr_lost;		/* dropped contexts whose memory is not freed yet */
 	atomic_t nr_dma;		/* calls that map memory for the card: vta_dma_get() */
@@ -155,8 +165,9 @@ struct vta_device {
 	spinlock_t users_lock;		/* Protects: @users and its elements, @groups */
 	struct list_head users;		/* struct vta_user */
 	DECLARE_BITMAP(groups, VTA_CONTEXTS_MAX);	/* the card's groups in use */
-	spinlock_t exports_lock;	/* Protects: @exports */
-	struct list_head exports;	/* struct vta_export */
+	spinlock_t exports_lock;	/* Protects: the next two */
+	struct list_head exports;	/* of card memory, struct vta_export */
+	struct list_head lost_exports;	/* those that @export_work takes the memory from */
 	spinlock_t usage_lock;		/* Protects: the next two, and usage in contexts */
 	struct vta_usage usage;		/* of queues until their last stop */
 	struct list_head usage_queues;	/* running queues, struct vta_queue */
@@ -172,6 +183,7 @@ struct vta_device {
 	struct list_head ctxs;
 	unsigned int nr_ctxs;
 	unsigned int nr_stopping;	/* those whose files are being closed */
+	unsigned int epoch;		/* times that files have lost the card; also by @gate */
 	unsigned int generation;	/* resets since probe */
 	u32 card_generation;		/* GENERATION when the card was started */
 	unsigned int resets;		/* resets that the card needed since @resets_since */
@@ -295,23 +307,36 @@ static inline void vta_dma_get(struct vta_device *vdev)
 }
 
 /**
+ * vta_dec_and_wake() - count down, and wake the threads that wait for zero
+ * @count: the count
+ */
+static inline void vta_dec_and_wake(atomic_t *count)
+{
+	if (atomic_dec_and_test(count))
+		wake_up_var(count);
+}
+
+/**
  * vta_dma_put() - undo vta_dma_get()
  * @vdev: the card
  */
 static inline void vta_dma_put(struct vta_device *vdev)
 {
-	if (atomic_dec_and_test(&vdev->nr_dma))
-		wake_up_var(&vdev->nr_dma);
+	vta_dec_and_wake(&vdev->nr_dma);
 }
 
 /**
- * vta_lost_dec() - count that the memory of a context that lost the card has been freed
- * @count: nr_lost of the card or of a user
+ * vta_card_is_current() - check that no file has lost the card since an epoch
+ * @vdev: the card
+ * @epoch: vta_device.epoch at some time
+ *
+ * A register that was read before this returned true was read before the next reset.
+ *
+ * Return: true if not.
  */
-static inline void vta_lost_dec(atomic_t *count)
+static inline bool vta_card_is_current(const struct vta_device *vdev, unsigned int epoch)
 {
-	if (atomic_dec_and_test(count))
-		wake_up_var(count);
+	return READ_ONCE(vdev->epoch) == epoch;
 }
 
 /**
@@ -364,21 +389,24 @@ struct vta_queue_setup {
 /**
  * vta_card_start_queue() - start a queue of the card, and wait until it runs
  * @vdev: the card
+ * @epoch: of the caller's context; a card of a later one is not changed
  * @id: number of the queue
  * @setup: its registers
  *
- * Return: 0, or -ENODEV if a reset has been requested.
+ * Return: 0, or -ENODEV if a reset has been requested or @epoch has passed.
  */
-int vta_card_start_queue(struct vta_device *vdev, u32 id, const struct vta_queue_setup *setup);
+int vta_card_start_queue(struct vta_device *vdev, unsigned int epoch, u32 id,
+			 const struct vta_queue_setup *setup);
 
 /**
  * vta_card_wait_queue() - wait until a queue has stopped
  * @vdev: the card
+ * @epoch: of the caller's context
  * @id: number of the queue
  *
- * Return: 0, or -ENODEV if a reset has been requested.
+ * Return: 0, or -ENODEV if a reset has been requested or @epoch has passed.
  */
-int vta_card_wait_queue(struct vta_device *vdev, u32 id);
+int vta_card_wait_queue(struct vta_device *vdev, unsigned int epoch, u32 id);
 
 /**
  * vta_card_get() - resume the card, and keep it awake
@@ -403,6 +431,16 @@ void vta_card_put(struct vta_device *vdev);
  * Context: any.
  */
 void vta_card_request_reset(struct vta_device *vdev, const char *reason);
+
+/**
+ * vta_card_fail() - request a reset, for a user's thread, which may come late
+ * @vdev: the card
+ * @epoch: of the caller's context; if it has passed, no other reset is needed
+ * @reason: as that of vta_card_request_reset()
+ *
+ * Return: -ENODEV.
+ */
+int vta_card_fail(struct vta_device *vdev, unsigned int epoch, const char *reason);
 
 /**
  * vta_card_queue_reset() - queue vta_device.reset_work

@@ -108,7 +108,6 @@ static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)
 	struct vta_queue *q;
 	unsigned long handle;
 
-	mutex_lock(&ctx->lock);
 	vta_usage_of_ctx(ctx, &usage);
 	vta_print(text, "context %u client=%llu pid=%d%s queues=%u", ctx->mmu.id, ctx->client,
 		  ctx->tgid, ctx->dead ? " dead" : "", ctx->nr_queues);
@@ -117,9 +116,11 @@ static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)
 		  ctx->host_bytes, ctx->card_bytes, ctx->pinned_bytes, ctx->imported_bytes);
 	vta_print(text, " descriptors=%llu cycles=%llu runs=%llu copies=%llu\n",
 		  usage.descriptors, usage.cycles, usage.runs, usage.copies);
+	/* Not under vta_ctx.lock, for a reset. A queue's memory is freed after it is erased. */
+	xa_lock(&ctx->queues);
 	xa_for_each(&ctx->queues, handle, q)
 		vta_dump_queue(q, there, text);
-	mutex_unlock(&ctx->lock);
+	xa_unlock(&ctx->queues);
 }
 
 static void vta_dump_driver(struct vta_device *vdev, struct vta_text *text)

@@ -32,7 +32,7 @@ VTA_IMPORT_NS(DMA_BUF);
  * @mem: its memory (constant)
  * @inode: the dma-buf's, with a reference, since the file may be freed before @node is removed
  *         (constant)
- * @node: in vta_device.exports
+ * @node: of card memory, in vta_device.exports or lost_exports, or in no list
  * @lock: held while card memory is mapped into a process, and while it is revoked
  */
 struct vta_export {
@@ -127,7 +127,7 @@ static void vta_export_release(struct dma_buf *dmabuf)
 	struct vta_device *vdev = export->mem->vdev;
 
 	spin_lock(&vdev->exports_lock);
-	list_del(&export->node);
+	list_del_init(&export->node);
 	spin_unlock(&vdev->exports_lock);
 	kref_put(&export->ref, vta_export_free);
 }
@@ -148,40 +148,49 @@ struct vta_mem *vta_export_mem(struct dma_buf *dmabuf)
 	return dmabuf->ops == &vta_export_ops ? export->mem : NULL;
 }
 
-/* Moves the first dma-buf to @revoked, and returns it with a reference; NULL if there is none. */
-static struct vta_export *vta_export_next(struct vta_device *vdev, struct list_head *revoked)
+/* Removes the first dma-buf whose memory is lost, and returns it with a reference; NULL if none. */
+static struct vta_export *vta_export_take_lost(struct vta_device *vdev)
 {
 	struct vta_export *export;
 
 	spin_lock(&vdev->exports_lock);
-	export = list_first_entry_or_null(&vdev->exports, struct vta_export, node);
+	export = list_first_entry_or_null(&vdev->lost_exports, struct vta_export, node);
 	if (export) {
 		kref_get(&export->ref);
-		list_move_tail(&export->node, revoked);
+		list_del_init(&export->node);
 	}
 	spin_unlock(&vdev->exports_lock);
 	return export;
 }
 
+void vta_export_work(struct work_struct *work)
+{
+	struct vta_device *vdev = container_of(work, struct vta_device, export_work);
+	struct vta_export *export;
+
+	while ((export = vta_export_take_lost(vdev))) {
+		mutex_lock(&export->lock);
+		unmap_mapping_range(export->inode->i_mapping, 0, 0, 1);
+		mutex_unlock(&export->lock);
+		kref_put(&export->ref, vta_export_free);
+	}
+	vta_dec_and_wake(&vdev->nr_revoking);
+}
+
 void vta_export_revoke(struct vta_device *vdev)
 {
 	struct vta_export *export;
-	LIST_HEAD(revoked);
 
 	lockdep_assert_held(&vdev->lock);
 
-	while ((export = vta_export_next(vdev, &revoked))) {
-		if (export->mem->kind == VTA_MEM_CARD) {
-			mutex_lock(&export->lock);
-			WRITE_ONCE(export->mem->lost, true);
-			unmap_mapping_range(export->inode->i_mapping, 0, 0, 1);
-			mutex_unlock(&export->lock);
-		}
-		kref_put(&export->ref, vta_export_free);
-	}
 	spin_lock(&vdev->exports_lock);
-	list_splice(&revoked, &vdev->exports);
+	list_for_each_entry(export, &vdev->exports, node)
+		WRITE_ONCE(export->mem->lost, true);
+	list_splice_tail_init(&vdev->exports, &vdev->lost_exports);
 	spin_unlock(&vdev->exports_lock);
+	atomic_inc(&vdev->nr_revoking);
+	if (!queue_work(vdev->works, &vdev->export_work))
+		vta_dec_and_wake(&vdev->nr_revoking);
 }
 
 /* Takes over the caller's reference to @mem on success. May sleep for the caller's memory. */
@@ -217,23 +226,20 @@ struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 
 	struct dma_buf *dmabuf = vta_export_alloc(mem, flags);
 	struct vta_device *vdev = ctx->vdev;
 	struct vta_export *export;
-	bool dead;
+	bool lost;
 
 	if (IS_ERR(dmabuf)) {
 		vta_mem_put(mem);
 		return dmabuf;
 	}
 	export = dmabuf->priv;
-	mutex_lock(&ctx->lock);
-	/* vta_export_revoke() is called after all contexts are dead. */
-	dead = ctx->dead;
-	if (!dead) {
-		spin_lock(&vdev->exports_lock);
+	spin_lock(&vdev->exports_lock);
+	/* vta_export_revoke() is called in a new epoch. */
+	lost = vta_ctx_is_lost(ctx);
+	if (!lost && mem->kind == VTA_MEM_CARD)
 		list_add_tail(&export->node, &vdev->exports);
-		spin_unlock(&vdev->exports_lock);
-	}
-	mutex_unlock(&ctx->lock);
-	if (!dead)
+	spin_unlock(&vdev->exports_lock);
+	if (!lost)
 		return dmabuf;
 	dma_buf_put(dmabuf);
 	return ERR_PTR(-ENODEV);

@@ -358,10 +358,20 @@ struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 
 struct vta_mem *vta_export_mem(struct dma_buf *dmabuf);
 
 /**
- * vta_export_revoke() - revoke card memory from all dma-bufs
+ * vta_export_work() - vta_device.export_work: revoke all mappings of lost memory
+ * @work: in struct vta_device
+ *
+ * Context: may wait for processes that map such memory.
+ */
+void vta_export_work(struct work_struct *work);
+
+/**
+ * vta_export_revoke() - lose the card memory in all dma-bufs, and queue vta_export_work()
  * @vdev: the card, on which no context can export any more
  *
- * Context: under vta_device.lock.
+ * The work counts in vta_device.nr_revoking.
+ *
+ * Context: under vta_device.lock, in a new epoch.
  */
 void vta_export_revoke(struct vta_device *vdev);
 

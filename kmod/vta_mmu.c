@@ -308,6 +308,9 @@ static int vta_mmu_try_invalidate(struct vta_mmu *mmu, u64 *nr)
 		vdev->tlb_ctx = mmu->id;
 		*nr = ++vdev->tlb_started;
 	}
+	/* A card in reset may read as one that has ended it. */
+	if (!vta_card_is_current(vdev, mmu->epoch))
+		ret = -ENODEV;
 	spin_unlock(&vdev->tlb_lock);
 	return ret;
 }
@@ -329,8 +332,7 @@ static int vta_mmu_invalidate(struct vta_mmu *mmu)
 				     50, VTA_INVALIDATE_WAIT_MS, mmu, &nr);
 	if (!ret && !busy)
 		return 0;
-	vta_card_request_reset(vdev, "TLB invalidation timed out");
-	return -ENODEV;
+	return vta_card_fail(vdev, mmu->epoch, "TLB invalidation timed out");
 }
 
 void vta_mmu_restart(struct vta_device *vdev)
@@ -385,6 +387,7 @@ int vta_mmu_unmap(struct vta_mmu *mmu, u64 addr, u64 len)
 
 void vta_mmu_enable(struct vta_mmu *mmu)
 {
+	mmu->epoch = mmu->vdev->epoch;
 	vta_write64(mmu->vdev, REG_CONTEXT_ROOT_LO(mmu->id), mmu->l1_bus);
 	vta_write(mmu->vdev, REG_CONTEXT_CTRL(mmu->id), REG_CONTEXT_CTRL_ENABLE);
 }

@@ -26,6 +26,7 @@ struct vta_table;
 /**
  * struct vta_mmu - a device address space; protected by vta_ctx.lock
  * @vdev: the card
+ * @epoch: of the card, when it was last enabled
  * @id: number of the context on the card
  * @user: the user that second-level tables are charged to; NULL: the driver's own address space
  * @file: the open file of @user
@@ -36,6 +37,7 @@ struct vta_table;
  */
 struct vta_mmu {
 	struct vta_device *vdev;
+	unsigned int epoch;
 	unsigned int id;
 	struct vta_user *user;
 	const struct file *file;

@@ -181,7 +181,6 @@ static int vta_pm_suspend_device(struct device *dev, bool save)
 	if (vdev->state == VTA_STATE_LIVE)
 		ret = vta_pm_suspend_card(vdev, save);
 	vta_card_unlock(vdev);
-	vta_ctx_free_lost(vdev, NULL);
 	if (ret)
 		vta_pm_report_no_memory(vdev, ret);
 	return ret;
@@ -206,7 +205,6 @@ static int __maybe_unused vta_pm_resume(struct device *dev)
 	if (vdev->state == VTA_STATE_SUSPENDED)
 		vta_pm_resume_card(vdev);
 	vta_card_unlock(vdev);
-	vta_ctx_free_lost(vdev, NULL);
 	return 0;
 }
 

@@ -345,7 +345,7 @@ int vta_ioctl_queue_destroy(struct vta_ctx *ctx, void *data)
 	vta_queue_revoke(q, -ENOENT);
 	vta_queue_abort(q);
 	/* If the card does not stop the queue, a reset will free it. */
-	ret = vta_card_wait_queue(ctx->vdev, q->id);
+	ret = vta_card_wait_queue(ctx->vdev, ctx->mmu.epoch, q->id);
 	vta_usage_collect(q);
 	if (!ret) {
 		vta_queue_read_final(q);

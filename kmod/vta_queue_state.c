@@ -30,7 +30,7 @@ static int vta_queue_start_at(struct vta_queue *q, u64 seq, u32 submitted)
 	q->setup.submitted = submitted;
 	vta_usage_collect(q);
 	vta_card_enable_events(vdev);	/* else faults stay unreported after a lost one */
-	ret = vta_card_start_queue(vdev, q->id, &q->setup);
+	ret = vta_card_start_queue(vdev, q->ctx->mmu.epoch, q->id, &q->setup);
 	q->setup.kept = false;
 	if (!ret)
 		vta_usage_start(q, seq);
@@ -131,7 +131,7 @@ int vta_queue_recover(struct vta_queue *q, u64 *seq)
 	if (ret)
 		return ret;
 	vta_queue_abort(q);
-	ret = vta_card_wait_queue(q->ctx->vdev, q->id);
+	ret = vta_card_wait_queue(q->ctx->vdev, q->ctx->mmu.epoch, q->id);
 	if (!ret)
 		ret = vta_queue_start_at(q, *seq, lower_32_bits(*seq));
 	if (ret)

@@ -32,6 +32,8 @@
 
 /* Delay of another try if the PCI device is locked, or the card does not resume. */
 #define VTA_RESET_RETRY_MS	20
+/* A soft reset waits for files so long, twice: for their mappings, and for their numbers. */
+#define VTA_RESET_FILES_MS	500
 
 static unsigned int vta_max_resets = 5;
 module_param_named(max_resets, vta_max_resets, uint, 0644);
@@ -77,9 +79,20 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 }
 
 /*
- * Records why each open file lost the card, and drops what it has of it. The card must be stopped
- * or off the bus. The caller frees the memory, by vta_ctx_free_lost(), after it has released the
- * lock.
+ * Waits until the works have revoked all mappings and freed all numbers that they shall. A file
+ * whose user is throttled takes any time, and keeps its numbers until its work has freed them. Such
+ * a user's doorbells and card memory may be written while the card is reset by its register, which
+ * ignores that; but not while the function is.
+ */
+static void vta_reset_wait_for_files(struct vta_device *vdev)
+{
+	wait_var_event_timeout(&vdev->nr_revoking, !atomic_read(&vdev->nr_revoking),
+			       msecs_to_jiffies(VTA_RESET_FILES_MS));
+}
+
+/*
+ * Records why each open file lost the card, and has it drop what it has of it. The card must be
+ * stopped or off the bus.
  */
 static void vta_reset_drop_ctxs(struct vta_device *vdev, enum vta_fate fate, enum vta_cause cause)
 {
@@ -89,6 +102,7 @@ static void vta_reset_drop_ctxs(struct vta_device *vdev, enum vta_fate fate, enu
 		vta_ctx_set_lost(ctx, fate, cause);
 		vta_ctx_drop(ctx);
 	}
+	vta_reset_wait_for_files(vdev);
 }
 
 /* ---- The steps ---- */
@@ -106,7 +120,10 @@ static void vta_reset_keep_config(struct vta_device *vdev)
 		pci_load_saved_state(vdev->pdev, vdev->pci_config);
 }
 
-/* Resets the PCI function. The card is off the bus meanwhile, so files may be closed. */
+/*
+ * Resets the PCI function. The card is off the bus meanwhile, so files may be closed. No process
+ * may access it, for which machine checks are the answer of some hosts.
+ */
 static int vta_reset_function(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;
@@ -117,6 +134,7 @@ static int vta_reset_function(struct vta_device *vdev)
 	/* The PCI core would wait a minute for an absent card. */
 	if (!pci_device_is_present(pdev))
 		return -ENODEV;
+	wait_var_event(&vdev->nr_revoking, !atomic_read(&vdev->nr_revoking));
 	/* The PCI core holds this lock while it calls vta_reset_done(). */
 	if (!pci_cfg_access_trylock(pdev))
 		return -EBUSY;
@@ -182,9 +200,13 @@ static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 
 	lockdep_assert_held(&vdev->lock);
 
+	spin_lock(&vdev->gate);
+	WRITE_ONCE(vdev->epoch, vdev->epoch + 1);
+	spin_unlock(&vdev->gate);
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_revoke(ctx);
 	vta_export_revoke(vdev);
+	vta_reset_wait_for_files(vdev);
 	vta_card_set_state(vdev, state);
 }
 
@@ -253,9 +275,7 @@ void vta_reset_work(struct work_struct *work)
 
 	if (!vta_card_reset_is_pending(vdev))
 		return;
-	if (vta_reset_try_recover(vdev))
-		vta_ctx_free_lost(vdev, NULL);
-	else
+	if (!vta_reset_try_recover(vdev))
 		vta_card_queue_reset(vdev, VTA_RESET_RETRY_MS);
 }
 
@@ -275,7 +295,6 @@ int vta_card_reset_now(struct vta_device *vdev, enum vta_cause cause, const char
 	vdev->resets = 0;
 	vta_reset_end(vdev, ret);
 	vta_card_unlock(vdev);
-	vta_ctx_free_lost(vdev, NULL);
 	vta_card_put(vdev);
 	return ret;
 }
@@ -299,8 +318,8 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	vta_card_unlock(vdev);
 	vta_shadow_release(vdev);	/* there is one if the card was pulled out during suspend */
-	vta_ctx_free_lost(vdev, NULL);
-	/* Other threads that free memory still unmap it from the card. */
+	/* Works and other threads that free memory still unmap it from the card. */
+	flush_work(&vdev->export_work);
 	wait_var_event(&vdev->nr_lost, !atomic_read(&vdev->nr_lost));
 	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 }
@@ -321,7 +340,7 @@ static void vta_reset_give_to_pci(struct vta_device *vdev, enum vta_fate fate, e
 	pci_clear_master(vdev->pdev);
 	vta_reset_drop_ctxs(vdev, fate, cause);
 	vta_card_unlock(vdev);
-	vta_ctx_free_lost(vdev, NULL);
+	wait_var_event(&vdev->nr_revoking, !atomic_read(&vdev->nr_revoking));
 }
 
 static const char vta_reason_function[] = "the PCI function was reset";

@@ -175,11 +175,12 @@ static int vta_shadow_start_queue(struct vta_device *vdev)
 	int ret;
 
 	shadow->submitted = 0;
+	shadow->mmu.epoch = vdev->epoch;
 	ret = vta_mmu_disable(&shadow->mmu);	/* a file may use context 0 */
 	if (ret)
 		return ret;
 	vta_mmu_enable(&shadow->mmu);
-	return vta_card_start_queue(vdev, VTA_SHADOW_QUEUE, &setup);
+	return vta_card_start_queue(vdev, vdev->epoch, VTA_SHADOW_QUEUE, &setup);
 }
 
 /* Stops the queue. If that fails, takes the card off the bus, because the ring will be freed. */
@@ -188,7 +189,7 @@ static int vta_shadow_stop_queue(struct vta_device *vdev)
 	int ret;
 
 	vta_write(vdev, REG_QUEUE_CTRL(VTA_SHADOW_QUEUE), 0);
-	ret = vta_card_wait_queue(vdev, VTA_SHADOW_QUEUE);
+	ret = vta_card_wait_queue(vdev, vdev->epoch, VTA_SHADOW_QUEUE);
 	if (!ret)
 		ret = vta_mmu_disable(&vdev->shadow->mmu);
 	if (ret)
