@@ -17,6 +17,9 @@ $(RTL_DIR)/%.made: tests/emu/configs/%.json $(RTL_SOURCES)
 	mv $@.new $@
 
 .PHONY: rtl rtl-deps rtl-report
+rtl-report: rtl-deps  ## area of the core on two FPGA families, by yosys
+	@card/rtl/report.sh $(SHAPES)
+
 rtl-deps:
 	@tools/vm/deps.sh need $(RTL_PACKAGES)
 

@@ -27,7 +27,7 @@ check-rtl: test-deps rtl-deps  ## the core's RTL: all configurations, many strea
 	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS)) \
 		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
-		"lint=tests/rtl/lint.sh" \
+		"lint=tests/rtl/lint.sh" "formal=tests/rtl/formal/run.sh" \
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
 		$(foreach t,isa isa_streams core_run,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)")

@@ -25,6 +25,8 @@ struct cores {
 	struct flat mem[WAYS];
 	struct core_stats stats[WAYS];
 	uint64_t cycle_limit;
+	uint64_t cycles;	/* of the RTL's runs, by isa.md, 9, */
+	uint64_t clocks;	/* and as they were */
 };
 
 /* ---- The target ---------------------------------------------------------- */
@@ -55,6 +57,7 @@ static void cores_close(struct streams *s)
 {
 	struct cores *c = s->self;
 
+	print_message("%" PRIu64 " cycles in %" PRIu64 " clocks\n", c->cycles, c->clocks);
 	for (int w = 0; w < WAYS; w++) {
 		core_free(c->core[w]);
 		flat_free(&c->mem[w]);
@@ -99,10 +102,17 @@ static const uint8_t *cores_page(struct streams *s, unsigned int w, uint32_t at)
 static enum core_result run_core(struct streams *s, unsigned int w, struct core_fault *fault)
 {
 	struct cores *c = s->self;
+	uint64_t clocks = core_clocks(c->core[w]);
+	enum core_result result;
 
 	c->mem[w].stops = 0;
-	return core_run(c->core[w], &flat_ops, &c->mem[w], gen_insn_addr(s->gen), s->stream.count,
-			c->cycle_limit, &c->stats[w], fault);
+	result = core_run(c->core[w], &flat_ops, &c->mem[w], gen_insn_addr(s->gen),
+			  s->stream.count, c->cycle_limit, &c->stats[w], fault);
+	if (w == WAY_RTL && result == CORE_DONE) {
+		c->cycles += c->stats[w].cycles;
+		c->clocks += core_clocks(c->core[w]) - clocks;
+	}
+	return result;
 }
 
 static bool cores_run(struct streams *s, unsigned int w, struct core_fault *fault,

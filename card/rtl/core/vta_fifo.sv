@@ -51,4 +51,14 @@ module vta_fifo #(
 			if (keep) tail <= tail + 1'b1;
 		end
 	end
+
+`ifdef FORMAL
+	// Invariants that tests/rtl/formal proves
+	initial {valid, reading, stored, head, tail} = '0;
+	always_ff @(posedge clk) begin
+		assert (~stored[LOG_DEPTH] | ~|stored[LOG_DEPTH - 1:0]);
+		assert (tail - head == stored[LOG_DEPTH - 1:0]);
+		assert (~(reading & valid));
+	end
+`endif
 endmodule

@@ -41,4 +41,12 @@ module vta_tokens #(
 		else if (begin_run) found <= keep ? count : '0;
 		else if (pop & any_found) found <= found - 1'b1;
 	end
+
+`ifdef FORMAL
+	initial found = '0;
+	always_ff @(posedge clk) begin
+		assert ((LOG_TOKENS + 2)'(found) + (LOG_TOKENS + 2)'(pushed) <=
+			(LOG_TOKENS + 2)'(Capacity));
+	end
+`endif
 endmodule

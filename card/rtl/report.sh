@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# report.sh [SHAPE...]: synthesize the core by yosys, for Lattice ECP5 and Xilinx 7, and print a table
+# of what it takes. A SHAPE is one of 1x8x8, 1x16x16 and 1x32x32 (all of them); logs and netlists'
+# statistics go to build/rtl-report.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+out=$top/build/rtl-report
+mkdir -p "$out"
+
+sources=("$top"/card/rtl/core/vta_isa_pkg.sv)
+for source in "$top"/card/rtl/core/*.sv; do
+	[[ $source = */vta_isa_pkg.sv ]] || sources+=("$source")
+done
+
+# shape NAME: its parameters; buffers of a depth that a micro-op can index
+shape() {
+	case $1 in
+	1x8x8)   echo LOG_BLOCK 3 LOG_LANES 3 LOG_UOP_BUFF_SIZE 13 LOG_INP_BUFF_SIZE 13 \
+			LOG_WGT_BUFF_SIZE 15 LOG_ACC_BUFF_SIZE 15 ;;
+	1x16x16) echo LOG_BLOCK 4 LOG_LANES 4 ;;
+	1x32x32) echo LOG_BLOCK 5 LOG_LANES 5 LOG_UOP_BUFF_SIZE 14 ;;
+	*)       echo "report.sh: no shape $1" >&2; exit 2 ;;
+	esac
+}
+
+# synthesize NAME COMMAND
+synthesize() {
+	local chparam=() words
+	read -ra words <<<"$(shape "$1")"
+	for ((i = 0; i < ${#words[@]}; i += 2)); do
+		chparam+=(-chparam "${words[i]}" "${words[i + 1]}")
+	done
+	yosys -q -l "$out/$1-$2.log" -p "read_verilog -sv ${sources[*]};
+		hierarchy -check -top vta_core ${chparam[*]}; $2 -top vta_core; tee -q -o $out/$1-$2.stat stat"
+}
+
+# cells FILE NAME...: the sum of cells with these names in the design as a whole
+cells() {
+	local file=$1
+	shift
+	awk -v names="^($(IFS='|'; echo "$*"))\$" '
+		/^=== /         { delete count }
+		$1 ~ names      { count[$1] = $2 }
+		END             { for (name in count) sum += count[name]; print sum + 0 }' "$file"
+}
+
+[ $# -gt 0 ] || set -- 1x8x8 1x16x16 1x32x32
+echo '| shape | ECP5 LUT4 | flip-flops | MULT18 | EBR | Xilinx 7 LUT | flip-flops | DSP48 | RAMB36 + RAMB18 |'
+echo '| --- | --- | --- | --- | --- | --- | --- | --- | --- |'
+for name; do
+	synthesize "$name" synth_ecp5
+	synthesize "$name" 'synth_xilinx'
+	e=$out/$name-synth_ecp5.stat x=$out/$name-synth_xilinx.stat
+	echo "| $name | $(cells "$e" LUT4) | $(cells "$e" TRELLIS_FF) | $(cells "$e" MULT18X18D) |" \
+		"$(cells "$e" DP16KD PDPW16KD) | $(cells "$x" 'LUT[1-6]') | $(cells "$x" 'FD[A-Z]*') |" \
+		"$(cells "$x" 'DSP48E1') | $(cells "$x" RAMB36E1) + $(cells "$x" RAMB18E1) |"
+done
