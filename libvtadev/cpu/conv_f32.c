@@ -148,30 +148,43 @@ int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need)
 
 /* ---- direct ---- */
 
-/* @n values of @x from number @at on, @step apart; 0 for those that are not below @size. */
-CPU_BODY fill_row(float *to, size_t n, const float *x, int64_t at, uint32_t step, uint32_t size)
+/* Values [first, end) of a line are in the picture: those @step apart from column @at on. */
+struct line {
+	size_t n, first, end;
+	int64_t at;
+	uint32_t step;
+};
+
+static struct line place_line(size_t n, int64_t at, uint32_t step, uint32_t size)
 {
-	int64_t first = at < 0 ? (step == 1 ? -at : (-at + step - 1) / step) : 0;
-	int64_t end = at < size ? (step == 1 ? size - at : (size - at - 1) / step + 1) : 0;
-	int64_t i = 0;
+	int64_t first = at < 0 ? (-at + step - 1) / step : 0;
+	int64_t end = at < size ? (size - at - 1) / step + 1 : 0;
 
 	end = end > (int64_t)n ? (int64_t)n : end;
 	first = first > end ? end : first;
-	for (; i < first; i++)
+	return (struct line) { n, (size_t)first, (size_t)end, at, step };
+}
+
+/* The line of row @x, with zeros outside of it. */
+CPU_BODY fill_line(float *to, const float *x, struct line l)
+{
+	size_t i = 0;
+
+	for (; i < l.first; i++)
 		to[i] = 0;
-	if (step == 1) {
-		for (; i + CPU_LANES <= end; i += CPU_LANES)
-			*(cpu_v8 *)(to + i) = *(const cpu_v8 *)(x + at + i);
-		cpu_copy_lanes(to + i, x + at + i, (uint32_t)(end - i));
-		i = end;
-	} else if (step == 2) {
-		for (; i < end; i++)
-			to[i] = x[at + i * 2];
+	if (l.step == 1) {
+		for (; i + CPU_LANES <= l.end; i += CPU_LANES)
+			*(cpu_v8 *)(to + i) = *(const cpu_v8 *)(x + l.at + (int64_t)i);
+		cpu_copy_lanes(to + i, x + l.at + (int64_t)i, (uint32_t)(l.end - i));
+		i = l.end;
+	} else if (l.step == 2) {
+		for (; i < l.end; i++)
+			to[i] = x[l.at + (int64_t)i * 2];
 	} else {
-		for (; i < end; i++)
-			to[i] = x[at + i * step];
+		for (; i < l.end; i++)
+			to[i] = x[l.at + (int64_t)i * l.step];
 	}
-	for (; i < (int64_t)n; i++)
+	for (; i < l.n; i++)
 		to[i] = 0;
 }
 
@@ -191,19 +204,24 @@ CPU_BODY fill_inputs_body(bool wide, const struct plan *p, float *to, const floa
 {
 	const struct vtacpu_window *w = &p->win;
 	uint32_t lines = (rows - 1) * p->row_step + p->row_span;
+	size_t plane = (size_t)w->ih * w->iw;
 
 	(void)wide;
-	for (uint32_t c = 0; c < channels; c++, x += (size_t)w->ih * w->iw) {
-		float *line = to + c * p->pitch;
+	for (uint32_t k = 0; k < p->phases; k++) {
+		int64_t first = (int64_t)ox * w->stride_w - w->pad_left + k;
+		struct line in = place_line(p->phase, first, w->stride_w, w->iw), out = in;
 
+		out.first = 0;
+		out.end = 0;
 		for (uint32_t i = 0; i < lines; i++) {
 			int64_t y = line_row(p, oy, i);
 			bool there = y >= 0 && y < w->ih;
+			const float *from = there ? x + y * w->iw : x;
+			float *line = to + ((size_t)i * p->phases + k) * p->phase;
 
-			for (uint32_t k = 0; k < p->phases; k++, line += p->phase)
-				fill_row(line, p->phase, there ? x + y * w->iw : x,
-					 (int64_t)ox * w->stride_w - w->pad_left + k,
-					 w->stride_w, there ? w->iw : 0);
+			for (uint32_t c = 0; c < channels; c++)
+				fill_line(line + c * p->pitch, from + c * plane,
+					  there ? in : out);
 		}
 	}
 }

@@ -114,15 +114,18 @@ static void finish_row(const struct vtacpu_gemm_f32 *p, const float *c, float *y
 }
 
 /* @n columns of @k rows of b, with zeros behind them up to whole vectors. */
-static void fill_columns(const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
-			 uint32_t n)
+CPU_BODY fill_columns_body(bool wide, const struct vtacpu_matrices *m, float *to, const float *b,
+			   uint32_t k, uint32_t n)
 {
 	uint32_t all = (n + CPU_LANES - 1) / CPU_LANES * CPU_LANES;
 
+	(void)wide;
 	if (m->b_col == 1) {
 		for (uint32_t l = 0; l < k; l++, b += m->b_row, to += PITCH) {
 			uint32_t c = 0;
 
+			for (; c + CPU_LANES <= n; c += CPU_LANES)
+				*(cpu_v8 *)(to + c) = *(const cpu_v8 *)(b + c);
 			for (; c < n; c++)
 				to[c] = b[c];
 			for (; c < all; c++)
@@ -135,6 +138,11 @@ static void fill_columns(const struct vtacpu_matrices *m, float *to, const float
 			to[l * PITCH + c] = c < n ? b[(size_t)c * m->b_col + (size_t)l * m->b_row] :
 					    0;
 }
+
+static void fill_columns(const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
+			 uint32_t n);
+CPU_WIDE(fill_columns, (const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
+			uint32_t n), m, to, b, k, n)
 
 static void product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
 		    const float *c, float *y, struct room *room)

@@ -92,6 +92,27 @@ static uint64_t values(const struct vtacpu_pool_window *p, const struct place *a
 	return (uint64_t)(at->ty.to - at->ty.from) * (at->tx.to - at->tx.from);
 }
 
+/* One output: of rows too short to go tap by tap. */
+static float pool_one(const struct vtacpu_pool_window *p, const float *x, const struct place *at)
+{
+	bool greatest = p->kind == VTACPU_POOL_MAX;
+	float v = greatest ? -3.402823466e38f : 0;
+
+	for (uint32_t ky = at->ty.from; ky < at->ty.to; ky++) {
+		const float *row = x + (at->y + (int64_t)ky * p->dil_h) * p->iw + at->x;
+
+		for (uint32_t kx = at->tx.from; kx < at->tx.to; kx++) {
+			float a = row[(int64_t)kx * p->dil_w];
+
+			v = !greatest ? v + a : v > a ? v : a;
+		}
+	}
+	return v;
+}
+
+#define SHORT	4u
+#define SPANS	16u		/* taps whose spans are computed once for a row */
+
 /* Outputs [from, to) of a row take tap @kx from input at + (x - from) * stride_w. */
 struct span {
 	uint32_t from, to;
@@ -124,15 +145,24 @@ CPU_BODY pool_row_body(bool wide, const struct vtacpu_pool_window *p, float *y, 
 {
 	struct place at = place_window(p, oy, 0);
 	bool greatest = p->kind == VTACPU_POOL_MAX;
+	struct span spans[SPANS];
 
 	(void)wide;
+	for (uint32_t ox = 0; p->ow <= SHORT && ox < p->ow; ox++) {
+		at = place_window(p, oy, ox);
+		y[ox] = pool_one(p, x, &at);
+	}
+	if (p->ow <= SHORT)
+		return;
+	for (uint32_t kx = 0; kx < p->kw && kx < SPANS; kx++)
+		spans[kx] = span_of(p, kx);
 	for (uint32_t ox = 0; ox < p->ow; ox++)
 		y[ox] = greatest ? -3.402823466e38f : 0;
 	for (uint32_t ky = at.ty.from; ky < at.ty.to; ky++) {
 		const float *row = x + (at.y + (int64_t)ky * p->dil_h) * p->iw;
 
 		for (uint32_t kx = 0; kx < p->kw; kx++) {
-			struct span s = span_of(p, kx);
+			struct span s = kx < SPANS ? spans[kx] : span_of(p, kx);
 			uint32_t n = s.to - s.from;
 
 			/* The frequent strides have a loop each that the compiler vectorises. */
