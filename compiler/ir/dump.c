@@ -168,6 +168,19 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		if (a->nms.has_score)
 			fprintf(f, " score %.9g", (double)a->nms.score);
 		break;
+	case VTAC_CONV_3D:
+	case VTAC_POOL_3D:
+		print_i64(f, "kernel", a->window_3d.kernel, 3);
+		print_i64(f, "stride", a->window_3d.stride, 3);
+		print_i64(f, "dilation", a->window_3d.dilation, 3);
+		print_i64(f, "pad", a->window_3d.pad, 6);
+		fprintf(f, " groups %" PRId64 " kind %d transposed %d", a->window_3d.groups,
+			(int)a->window_3d.kind, a->window_3d.transposed);
+		break;
+	case VTAC_DFT:
+		fprintf(f, " axis %d step %" PRId64 " count %" PRId64 " inverse %d", a->dft.axis,
+			a->dft.step, a->dft.count, a->dft.inverse);
+		break;
 	case VTAC_GRID_SAMPLE:
 		fprintf(f, " mode %d pad %d align %d", (int)a->grid.mode, (int)a->grid.pad,
 			a->grid.align);

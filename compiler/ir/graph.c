@@ -287,6 +287,9 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_GRID_SAMPLE] = "grid_sample",
 	[VTAC_ROI_ALIGN] = "roi_align",
 	[VTAC_EINSUM] = "einsum",
+	[VTAC_CONV_3D] = "conv_3d",
+	[VTAC_POOL_3D] = "pool_3d",
+	[VTAC_DFT] = "dft",
 };
 
 const char *vtac_op_name(enum vtac_op op)

@@ -70,6 +70,9 @@ enum vtac_op {
 	VTAC_RESIZE,		/* x */
 	VTAC_LIMIT,		/* x, [least], [most]: a clip of any type, by one value each */
 	VTAC_LRN, VTAC_DET,	/* x */
+	VTAC_CONV_3D,		/* x, w, [bias]; transposed too */
+	VTAC_POOL_3D,		/* x, of one to three dimensions: attr.window_3d.kind */
+	VTAC_DFT,		/* x, [window]: and STFT */
 	VTAC_GRID_SAMPLE,	/* x, grid */
 	VTAC_ROI_ALIGN,		/* x, rois [count][4], numbers of images [count] */
 	VTAC_EINSUM,		/* a, [b]: sums of products over dimensions, by labels */
@@ -164,6 +167,14 @@ struct vtac_resize {
 	float start[VTAC_RANK_MAX], end[VTAC_RANK_MAX];	/* CROP: the region, of 0 to 1 */
 };
 
+/* Windows of three dimensions, or of fewer, which are the last; pads: before, then behind */
+struct vtac_window_3d {
+	int64_t kernel[3], stride[3], dilation[3], pad[6], groups, out_pad[3], out_shape[3], power;
+	enum vtac_auto_pad auto_pad;
+	enum vtacpu_pool_3d_kind kind;
+	bool ceil, transposed, by_column;
+};
+
 /* A letter for each dimension, '.' for any number of them; without once shapes are known. */
 #define VTAC_LABELS_MAX	(VTAC_RANK_MAX + 2)
 struct vtac_einsum {
@@ -220,6 +231,9 @@ union vtac_attr {
 	struct { enum vtac_resize_mode mode; enum vtacpu_grid_pad pad; bool align; } grid;
 	struct { int64_t h, w, samples; float scale; bool max, half; } roi;
 	struct vtac_einsum einsum;
+	struct vtac_window_3d window_3d;
+	/* count: values of a frame, which is a DFT's axis */
+	struct { int axis; int64_t step, count; bool inverse, onesided, frames; } dft;
 	double mel[5];					/* MEL_WEIGHTS: the inputs */
 	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;

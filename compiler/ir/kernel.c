@@ -670,6 +670,8 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_COUNT] = { kernel_count, true },
 	[VTAC_GRID_SAMPLE] = { kernel_grid_sample, false },
 	[VTAC_ROI_ALIGN] = { kernel_roi_align, true }, [VTAC_EINSUM] = { kernel_einsum, false },
+	[VTAC_CONV_3D] = { kernel_conv_3d, false }, [VTAC_POOL_3D] = { kernel_pool_3d, false },
+	[VTAC_DFT] = { kernel_dft, false },
 };
 
 static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool any_type)

@@ -71,6 +71,12 @@ int kernel_slices(struct vtac_graph *g, const struct vtac_node *node, struct vta
 		  unsigned int *n);
 
 /* kernel_sample.c */
+int kernel_conv_3d(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		   unsigned int *n);
+int kernel_pool_3d(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		   unsigned int *n);
+int kernel_dft(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+	       unsigned int *n);
 int kernel_resize(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		  unsigned int *n);
 int kernel_grid_sample(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Nodes as calls of the CPU's kernels: samples of pictures, and products by labels. */
+/*
+ * Nodes as calls of the CPU's kernels: samples, windows of three dimensions, transforms, and
+ * products by labels.
+ */
 #include <string.h>
 
 #include "kernel_impl.h"
@@ -118,6 +121,92 @@ int kernel_roi_align(struct vtac_graph *g, const struct vtac_node *node, struct 
 	for (unsigned int i = 0; i < 3; i++)
 		c->io[i] = node->in[i];
 	c->io[3] = node->out[0];
+	return 0;
+}
+
+/* ---- windows of three dimensions ---- */
+
+static struct vtacpu_window_3d window_3d(const struct vtac_node *node)
+{
+	const struct vtac_window_3d *w = &node->attr.window_3d;
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	struct vtacpu_window_3d win;
+
+	for (int i = 0; i < 3; i++) {
+		int d = i + x->rank - 3;
+
+		win.in[i] = d < 2 ? 1 : (uint32_t)x->dims[d];
+		win.out[i] = d < 2 ? 1 : (uint32_t)y->dims[d];
+		win.kernel[i] = (uint32_t)w->kernel[i];
+		win.stride[i] = (uint32_t)w->stride[i];
+		win.before[i] = (uint32_t)w->pad[i];
+		win.dilation[i] = (uint32_t)w->dilation[i];
+	}
+	return win;
+}
+
+int kernel_conv_3d(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		   unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_CONV_3D_F32);
+
+	(void)g;
+	c->p.conv_3d_f32 = (struct vtacpu_conv_3d_f32){
+		.n = (uint32_t)node->in[0]->dims[0], .ic = (uint32_t)node->in[0]->dims[1],
+		.oc = (uint32_t)node->out[0]->dims[1],
+		.groups = (uint32_t)node->attr.window_3d.groups,
+		.transposed = node->attr.window_3d.transposed, .has_bias = !!kernel_in(node, 2),
+		.win = window_3d(node),
+	};
+	for (unsigned int i = 0; i < 3; i++)
+		c->io[i] = kernel_in(node, i);
+	c->io[3] = node->out[0];
+	return 0;
+}
+
+int kernel_pool_3d(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		   unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_POOL_3D_F32);
+
+	(void)g;
+	c->p.pool_3d_f32 = (struct vtacpu_pool_3d_f32){
+		.kind = node->attr.window_3d.kind, .n = (uint32_t)node->in[0]->dims[0],
+		.c = (uint32_t)node->in[0]->dims[1],
+		.power = (uint32_t)node->attr.window_3d.power,
+		.by_column = node->attr.window_3d.by_column, .win = window_3d(node),
+	};
+	for (int i = 0; i < 3; i++)
+		c->p.pool_3d_f32.behind[i] = (uint32_t)node->attr.window_3d.pad[3 + i];
+	c->io[0] = node->in[0];
+	c->io[1] = node->out[0];
+	return 0;
+}
+
+/* ---- transforms ---- */
+
+int kernel_dft(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+	       unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_DFT_F32);
+	struct vtacpu_dft_f32 *p = &c->p.dft_f32;
+	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
+	int axis = node->attr.dft.axis;
+
+	(void)g;
+	kernel_around(x, axis, &p->batch, &p->inner);
+	p->complex = x->dims[x->rank - 1] == 2;
+	p->inner /= (uint32_t)x->dims[x->rank - 1];
+	p->length = (uint32_t)x->dims[axis];
+	p->frames = node->attr.dft.frames ? (uint32_t)y->dims[1] : 1;
+	p->step = (uint32_t)node->attr.dft.step;
+	p->count = (uint32_t)node->attr.dft.count;
+	p->bins = (uint32_t)y->dims[node->attr.dft.frames ? 2 : axis];
+	p->inverse = node->attr.dft.inverse;
+	p->has_window = !!kernel_in(node, 1);
+	c->io[0] = x;
+	c->io[1] = kernel_in(node, 1);
+	c->io[2] = y;
 	return 0;
 }
 

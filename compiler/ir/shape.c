@@ -427,6 +427,7 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_UNIQUE_INVERSE] = shape_unique, [VTAC_NMS] = shape_nms, [VTAC_COUNT] = shape_count,
 	[VTAC_GRID_SAMPLE] = shape_grid_sample, [VTAC_ROI_ALIGN] = shape_roi_align,
 	[VTAC_EINSUM] = shape_einsum,
+	[VTAC_CONV_3D] = shape_conv_3d, [VTAC_POOL_3D] = shape_pool_3d, [VTAC_DFT] = shape_dft,
 };
 
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node)

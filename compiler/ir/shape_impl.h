@@ -33,6 +33,9 @@ int shape_resize(struct vtac_graph *g, struct vtac_node *node);
 int shape_depth_to_space(struct vtac_graph *g, struct vtac_node *node);
 
 /* shape_sample.c */
+int shape_conv_3d(struct vtac_graph *g, struct vtac_node *node);
+int shape_pool_3d(struct vtac_graph *g, struct vtac_node *node);
+int shape_dft(struct vtac_graph *g, struct vtac_node *node);
 int shape_grid_sample(struct vtac_graph *g, struct vtac_node *node);
 int shape_roi_align(struct vtac_graph *g, struct vtac_node *node);
 int shape_einsum(struct vtac_graph *g, struct vtac_node *node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Read operators on signals: windows. */
+/* Read operators on signals: windows and transforms. */
 #include "onnx_impl.h"
 
 /* The coefficients of a window: a - b cos(2 pi i / n) + c cos(4 pi i / n) */
@@ -52,6 +52,34 @@ static int read_mel(struct onnx_node *n)
 	       onnx_fail(n, "It makes %s, which is not supported.", onnx_type_name(type));
 }
 
+static int read_dft(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_DFT, 3);
+	int64_t inverse, onesided;
+
+	if (!node || onnx_attr_int(n, "inverse", 0, &inverse) ||
+	    onnx_attr_int(n, "onesided", 0, &onesided) ||
+	    onnx_attr_axis(n, n->r->opset < 20 ? 1 : -2, &node->attr.dft.axis))
+		return -1;
+	if (inverse && onesided)
+		return onnx_fail(n, "The inverse of half a transform is not supported.");
+	node->attr.dft.inverse = inverse;
+	node->attr.dft.onesided = onesided;
+	return 0;
+}
+
+static int read_stft(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_DFT, 4);
+	int64_t onesided;
+
+	if (!node || onnx_attr_int(n, "onesided", 1, &onesided))
+		return -1;
+	node->attr.dft.onesided = onesided;
+	node->attr.dft.frames = true;
+	return 0;
+}
+
 #define WINDOW(name, a, b, c) \
 	{ name, 1, 1, 1, read_window_function, &(const struct cosines){ a, b, c } }
 
@@ -59,6 +87,8 @@ const struct onnx_op onnx_signal_ops[] = {
 	WINDOW("BlackmanWindow", 0.42f, 0.5f, 0.08f),
 	WINDOW("HammingWindow", 25.0f / 46, 21.0f / 46, 0),
 	WINDOW("HannWindow", 0.5f, 0.5f, 0),
+	{ "DFT", 1, 3, 1, read_dft, NULL },
 	{ "MelWeightMatrix", 5, 5, 1, read_mel, NULL },
+	{ "STFT", 2, 4, 1, read_stft, NULL },
 	{ NULL, 0, 0, 0, NULL, NULL },
 };

@@ -92,9 +92,105 @@ static struct vtac_node *make_windowed(struct onnx_node *n, enum vtac_op op, uns
 	return node;
 }
 
+/* Does the operator have windows of three dimensions? */
+static bool is_volume(struct onnx_node *n)
+{
+	const Onnx__AttributeProto *a = onnx_attr(n, "kernel_shape");
+	const struct vtac_tensor *w = n->n_in > 1 ? n->in[1] : NULL;
+
+	return a ? a->n_ints == 3 : w && w->rank == 5;
+}
+
+/* The attributes of windows of up to three dimensions, which are the last. */
+static int read_window_3d(struct onnx_node *n, struct vtac_window_3d *w)
+{
+	static const char *const auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID",
+						 NULL };
+	const Onnx__AttributeProto *a = onnx_attr(n, "kernel_shape");
+	size_t axes = a ? a->n_ints : 3, first = 3 - axes;
+	int64_t pads[6] = { 0 };	/* all begins, then all ends */
+	int64_t ceil = 0;
+	int kind;
+
+	if (axes < 1 || axes > 3)
+		return onnx_fail(n, "Its kernel has %zu dimensions.", axes);
+	*w = (struct vtac_window_3d){ .kernel = { 1, 1, 1 }, .stride = { 1, 1, 1 },
+				      .dilation = { 1, 1, 1 }, .groups = 1 };
+	if (onnx_attr_ints(n, "kernel_shape", w->kernel + first, axes) ||
+	    onnx_attr_ints(n, "strides", w->stride + first, axes) ||
+	    onnx_attr_ints(n, "dilations", w->dilation + first, axes) ||
+	    onnx_attr_ints(n, "pads", pads, 2 * axes) || onnx_attr_int(n, "ceil_mode", 0, &ceil) ||
+	    onnx_attr_word(n, "auto_pad", auto_pads, 0, &kind))
+		return -1;
+	for (size_t i = 0; i < axes && kind == 0; i++) {
+		w->pad[first + i] = pads[i];
+		w->pad[3 + first + i] = pads[axes + i];
+	}
+	w->ceil = ceil;
+	w->auto_pad = kind == 1 ? VTAC_PAD_SAME_UPPER : kind == 2 ? VTAC_PAD_SAME_LOWER :
+		VTAC_PAD_EXPLICIT;
+	return 0;
+}
+
+static int read_conv_3d(struct onnx_node *n, bool transposed)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_CONV_3D, 3);
+	struct vtac_window_3d *w = node ? &node->attr.window_3d : NULL;
+
+	if (!w || read_window_3d(n, w) || onnx_attr_int(n, "group", 1, &w->groups))
+		return -1;
+	w->transposed = transposed;
+	return transposed && (onnx_attr_ints(n, "output_padding", w->out_pad, 3) ||
+			      onnx_attr_ints(n, "output_shape", w->out_shape, 3)) ? -1 : 0;
+}
+
+/* Output @i of a pool of one to three dimensions. */
+static int read_pool_3d(struct onnx_node *n, unsigned int i, enum vtacpu_pool_3d_kind kind)
+{
+	struct vtac_node *node = onnx_of_one(n, VTAC_POOL_3D, n->in[0]);
+	int64_t order = 0;
+
+	if (!node || read_window_3d(n, &node->attr.window_3d) ||
+	    onnx_attr_int(n, "storage_order", 0, &order) ||
+	    onnx_attr_int(n, "p", 2, &node->attr.window_3d.power))
+		return -1;
+	if (node->attr.window_3d.power < 1 || node->attr.window_3d.power > 1000)
+		return onnx_fail(n, "Its p is %lld.", (long long)node->attr.window_3d.power);
+	node->attr.window_3d.kind = kind;
+	node->attr.window_3d.by_column = order;
+	return onnx_result(n, i, node->out[0]);
+}
+
+static int read_lp_pool(struct onnx_node *n)
+{
+	return read_pool_3d(n, 0, VTACPU_POOL_3D_LP);
+}
+
+/* Of all but images and channels: the sum of magnitudes, or the root of that of squares. */
+static int read_global_lp_pool(struct onnx_node *n)
+{
+	struct vtac_tensor *y;
+	int64_t p;
+
+	if (onnx_attr_int(n, "p", 2, &p))
+		return -1;
+	if (p != 1 && p != 2)
+		return onnx_fail(n, "Its p is %lld.", (long long)p);
+	y = onnx_reduce(n, p == 1 ? VTACPU_REDUCE_L1 : VTACPU_REDUCE_SUM_SQUARE, n->in[0],
+			onnx_integer(n, 2));
+	if (!y)
+		return -1;
+	y->producer->attr.reduce.onward = true;
+	return onnx_result(n, 0, p == 1 ? y : onnx_unary(n, VTACPU_ACT_SQRT, y));
+}
+
 static int read_conv(struct onnx_node *n)
 {
-	struct vtac_node *node = make_windowed(n, VTAC_CONV, 3);
+	struct vtac_node *node;
+
+	if (is_volume(n))
+		return read_conv_3d(n, false);
+	node = make_windowed(n, VTAC_CONV, 3);
 
 	if (!node || read_window(n, &node->attr.conv.window))
 		return -1;
@@ -103,9 +199,12 @@ static int read_conv(struct onnx_node *n)
 
 static int read_conv_transpose(struct onnx_node *n)
 {
-	struct vtac_node *node = make_windowed(n, VTAC_CONV_TRANSPOSE, 3);
 	size_t first = is_line(n);
+	struct vtac_node *node;
 
+	if (is_volume(n))
+		return read_conv_3d(n, true);
+	node = make_windowed(n, VTAC_CONV_TRANSPOSE, 3);
 	if (!node || read_window(n, &node->attr.conv.window) ||
 	    onnx_attr_ints(n, "output_padding", node->attr.conv.out_pad + first, 2 - first) ||
 	    onnx_attr_ints(n, "output_shape", node->attr.conv.out_shape + first, 2 - first))
@@ -117,9 +216,16 @@ static int read_conv_transpose(struct onnx_node *n)
 
 static int read_pool(struct onnx_node *n, enum vtac_op op)
 {
-	struct vtac_node *node = make_windowed(n, op, 1);
 	int64_t ceil, count = 0, order = 0;
+	struct vtac_node *node;
 
+	if (is_volume(n)) {
+		if (op == VTAC_AVG_POOL && onnx_attr_int(n, "count_include_pad", 0, &count))
+			return -1;
+		return read_pool_3d(n, 0, op == VTAC_MAX_POOL ? VTACPU_POOL_3D_MAX :
+				    count ? VTACPU_POOL_3D_AVG_PAD : VTACPU_POOL_3D_AVG);
+	}
+	node = make_windowed(n, op, 1);
 	if (!node || read_window(n, &node->attr.pool) || onnx_attr_int(n, "ceil_mode", 0, &ceil))
 		return -1;
 	if (op == VTAC_AVG_POOL && onnx_attr_int(n, "count_include_pad", 0, &count))
@@ -135,7 +241,12 @@ static int read_pool(struct onnx_node *n, enum vtac_op op)
 
 static int read_max_pool(struct onnx_node *n)
 {
-	return read_pool(n, VTAC_MAX_POOL);
+	if (n->n_out > 2)
+		return onnx_fail(n, "It has %u outputs.", n->n_out);
+	if (n->n_out > 1 && n->out[1] && read_pool_3d(n, 1, VTACPU_POOL_3D_PLACE))
+		return -1;
+	n->n_out = 1;
+	return n->out[0] ? read_pool(n, VTAC_MAX_POOL) : 0;
 }
 
 static int read_avg_pool(struct onnx_node *n)
@@ -289,9 +400,11 @@ const struct onnx_op onnx_window_ops[] = {
 	{ "Conv", 2, 3, 1, read_conv, NULL },
 	{ "ConvTranspose", 2, 3, 1, read_conv_transpose, NULL },
 	{ "GlobalAveragePool", 1, 1, 1, read_global_avg_pool, NULL },
+	{ "GlobalLpPool", 1, 1, 1, read_global_lp_pool, NULL },
 	{ "GlobalMaxPool", 1, 1, 1, read_global_max_pool, NULL },
 	{ "GridSample", 2, 2, 1, read_grid_sample, NULL },
-	{ "MaxPool", 1, 1, 2, read_max_pool, NULL },
+	{ "LpPool", 1, 1, 1, read_lp_pool, NULL },
+	{ "MaxPool", 1, 1, UINT32_MAX, read_max_pool, NULL },
 	{ "Resize", 1, 4, 1, read_resize, NULL },
 	{ "RoiAlign", 3, 3, 1, read_roi_align, NULL },
 	{ "Upsample", 1, 2, 1, read_upsample, NULL },

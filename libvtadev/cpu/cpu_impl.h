@@ -174,6 +174,9 @@ int cpu_resample_need(const struct vtacpu_resample *p, struct vtacpu_need *need)
 int cpu_grid_sample_need(const struct vtacpu_grid_sample *p, struct vtacpu_need *need);
 int cpu_roi_align_need(const struct vtacpu_roi_align *p, struct vtacpu_need *need);
 int cpu_contract_f32_need(const struct vtacpu_contract_f32 *p, struct vtacpu_need *need);
+int cpu_conv_3d_f32_need(const struct vtacpu_conv_3d_f32 *p, struct vtacpu_need *need);
+int cpu_pool_3d_f32_need(const struct vtacpu_pool_3d_f32 *p, struct vtacpu_need *need);
+int cpu_dft_f32_need(const struct vtacpu_dft_f32 *p, struct vtacpu_need *need);
 
 /* ---- places of values ---- */
 
@@ -292,6 +295,8 @@ float cpu_function(uint32_t kind, float a, float b, float x);
 float cpu_power(float x, float y);	/* as pow() of C */
 float cpu_remainder(float x, float y);	/* as fmod() of C */
 float cpu_log(float x);
+/* The sine of @x and @quarters of a turn. */
+double cpu_sine(double x, int quarters);
 
 /* The weight of a value at distance @x by cubic interpolation with coefficient @a: resample.c */
 float cpu_cubic(float a, float x);

@@ -139,7 +139,7 @@ static double logarithm_of_one_more(double x)
  * The sine of x and of x + a quarter of the period. x = n pi / 2 + r, with pi / 2 in two parts
  * of which the first has few bits: exact while n has at most 20 bits, less so beyond.
  */
-static double sine(double x, int quarters)
+double cpu_sine(double x, int quarters)
 {
 	static const double sines[] = {
 		1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
@@ -270,11 +270,11 @@ float cpu_function(uint32_t kind, float a, float b, float x)
 	case VTACPU_ACT_SIGN:
 		return x > 0 ? 1 : x < 0 ? -1 : x;
 	case VTACPU_ACT_SIN:
-		return (float)sine(v, 0);
+		return (float)cpu_sine(v, 0);
 	case VTACPU_ACT_COS:
-		return (float)sine(v, 1);
+		return (float)cpu_sine(v, 1);
 	case VTACPU_ACT_TAN:
-		return (float)(sine(v, 0) / sine(v, 1));
+		return (float)(cpu_sine(v, 0) / cpu_sine(v, 1));
 	case VTACPU_ACT_ASIN:
 		return (float)arc_sine(v);
 	case VTACPU_ACT_ACOS:

@@ -71,6 +71,9 @@ KERNEL(resample)
 KERNEL(grid_sample)
 KERNEL(roi_align)
 KERNEL(contract_f32)
+KERNEL(conv_3d_f32)
+KERNEL(pool_3d_f32)
+KERNEL(dft_f32)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -125,6 +128,9 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_GRID_SAMPLE] = ENTRY(grid_sample, grid_sample),
 	[VTACPU_ROI_ALIGN] = ENTRY(roi_align, roi_align),
 	[VTACPU_CONTRACT_F32] = ENTRY(contract_f32, contract_f32),
+	[VTACPU_CONV_3D_F32] = ENTRY(conv_3d_f32, conv_3d_f32),
+	[VTACPU_POOL_3D_F32] = ENTRY(pool_3d_f32, pool_3d_f32),
+	[VTACPU_DFT_F32] = ENTRY(dft_f32, dft_f32),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

@@ -99,6 +99,9 @@ enum vtacpu_kernel {
 	VTACPU_GRID_SAMPLE,
 	VTACPU_ROI_ALIGN,
 	VTACPU_CONTRACT_F32,
+	VTACPU_CONV_3D_F32,
+	VTACPU_POOL_3D_F32,
+	VTACPU_DFT_F32,
 	VTACPU_KERNELS,
 };
 
@@ -752,6 +755,57 @@ struct vtacpu_contract_f32 {
 void vtacpu_contract_f32(const struct vtacpu_contract_f32 *p, void *const *io, void *scratch);
 
 /*
+ * Windows of three dimensions: output o uses the inputs o * stride - before + k * dilation for k
+ * below kernel, in each of them; inputs outside are zero, or do not count.
+ */
+struct vtacpu_window_3d {
+	uint32_t in[3], out[3], kernel[3], stride[3], before[3], dilation[3];
+};
+
+/*
+ * vtacpu_conv_3d_f32() - convolve floats in three dimensions
+ *
+ * x [n][ic][in...], w [oc][ic / groups][kernel...], [bias [oc]] -> y [n][oc][out...]; transposed: w
+ * [ic][oc / groups][kernel...], and input o is added to outputs o * stride - before + k * dilation
+ */
+struct vtacpu_conv_3d_f32 {
+	uint32_t n, ic, oc, groups, transposed, has_bias;
+	struct vtacpu_window_3d win;
+};
+void vtacpu_conv_3d_f32(const struct vtacpu_conv_3d_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_pool_3d_f32() - pool floats in one to three dimensions
+ *
+ * x [n][c][in...] -> y [n][c][out...]: the greatest value, the mean of those inside (AVG) or of those
+ * and the pads (AVG_PAD, to behind the input), the root of the sum of |x|^power (LP), or, as int64,
+ * the place in x of the greatest (PLACE; by_column: counted with the last two dimensions exchanged).
+ */
+enum vtacpu_pool_3d_kind {
+	VTACPU_POOL_3D_MAX = 0, VTACPU_POOL_3D_AVG, VTACPU_POOL_3D_AVG_PAD, VTACPU_POOL_3D_LP,
+	VTACPU_POOL_3D_PLACE,
+};
+struct vtacpu_pool_3d_f32 {
+	uint32_t kind, n, c, power, by_column;
+	struct vtacpu_window_3d win;
+	uint32_t behind[3];
+};
+void vtacpu_pool_3d_f32(const struct vtacpu_pool_3d_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_dft_f32() - transform parts of signals by Fourier (ONNX: DFT, STFT)
+ *
+ * x [batch][length][inner][complex ? 2 : 1], [window [count]] -> y [batch][frames][bins][inner][2]:
+ * bins of the transform of count values from frame * step on, times the window; 0 behind the
+ * signal's end. inverse: with the other sign, and divided by count.
+ */
+struct vtacpu_dft_f32 {
+	uint32_t batch, length, inner, frames, step, count, bins;
+	uint32_t complex, inverse, has_window;
+};
+void vtacpu_dft_f32(const struct vtacpu_dft_f32 *p, void *const *io, void *scratch);
+
+/*
  * vtacpu_resize() - resize planes
  *
  * x [planes][ih][iw] -> y [planes][oh][ow], resized as by ONNX's operator Resize, with its modes
@@ -920,6 +974,9 @@ union vtacpu_params {
 	struct vtacpu_grid_sample grid_sample;
 	struct vtacpu_roi_align roi_align;
 	struct vtacpu_contract_f32 contract_f32;
+	struct vtacpu_conv_3d_f32 conv_3d_f32;
+	struct vtacpu_pool_3d_f32 pool_3d_f32;
+	struct vtacpu_dft_f32 dft_f32;
 };
 
 /* Needs of a kernel. */

@@ -3,7 +3,10 @@
  * ONNX's own tests of operators (libonnx-testdata): each model through the reader, shape
  * inference and the float interpreter, its outputs against those of the package.
  *
- *	onnx_nodes DIRECTORY LIST
+ *	onnx_nodes DIRECTORY LIST [table]
+ *
+ * With table, prints the lines of the table in docs/models.md instead: for each operator, how many of
+ * its tests pass. Operators that the page excludes are counted apart.
  *
  * LIST names the tests that must pass, and those after a "!" whose data is known to be
  * wrong. Any other may be unsupported, which is an error with a sentence, but never
@@ -243,6 +246,138 @@ static int read_model(struct run *r)
 	return err;
 }
 
+/* ---- the table ---- */
+
+/* Operators on other things than numbers in tensors, and those of training */
+static const char *const excluded[] = {
+	"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+	"Multinomial", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "StringNormalizer",
+	"TfIdfVectorizer", "StringConcat", "StringSplit", "RegexFullMatch", "ImageDecoder",
+	"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
+	"SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence", "Optional",
+	"OptionalGetElement", "OptionalHasElement",
+};
+/* Errors of tests of them */
+static const char *const excluded_by[] = {
+	"is of string", "casts to string", "is not a tensor", "training mode", "is of opset 0",
+};
+
+static bool is_excluded(const char *op, const char *why)
+{
+	for (unsigned int i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++)
+		if (!strcmp(excluded[i], op))
+			return true;
+	for (unsigned int i = 0; i < sizeof(excluded_by) / sizeof(excluded_by[0]); i++)
+		if (strstr(why, excluded_by[i]))
+			return true;
+	/* A function that expands to one */
+	for (unsigned int i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "(%s)", excluded[i]);
+		if (strstr(why, text))
+			return true;
+	}
+	return false;
+}
+
+struct row {
+	char op[64];
+	unsigned int passed, all, out;	/* out: excluded */
+};
+
+static struct row rows[512];
+static unsigned int n_rows;
+
+/* The operator that a test is named for: the first node's. */
+static void read_operator(const char *dir, char op[64])
+{
+	Onnx__ModelProto *m = NULL;
+	char path[1024];
+	uint8_t *data;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/model.onnx", dir);
+	data = slurp(path, &len);
+	if (data)
+		m = onnx__model_proto__unpack(NULL, len, data);
+	snprintf(op, 64, "%s", m && m->graph && m->graph->n_node && m->graph->node[0]->op_type ?
+		 m->graph->node[0]->op_type : "?");
+	if (m)
+		onnx__model_proto__free_unpacked(m, NULL);
+	free(data);
+}
+
+static struct row *row_of(const char *op)
+{
+	for (unsigned int i = 0; i < n_rows; i++)
+		if (!strcmp(rows[i].op, op))
+			return &rows[i];
+	if (n_rows == 511)
+		return &rows[n_rows];
+	snprintf(rows[n_rows].op, sizeof(rows[0].op), "%s", op);
+	return &rows[n_rows++];
+}
+
+static void add_to_table(const char *dir, enum result result, const char *why)
+{
+	struct row *row;
+	char op[64];
+
+	read_operator(dir, op);
+	row = row_of(op);
+	row->all++;
+	row->passed += result == PASSED;
+	row->out += result != PASSED && is_excluded(op, why);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->op, ((const struct row *)b)->op);
+}
+
+/* One line of the page's table: the operators of which @wanted is true. */
+static void print_operators(const char *title, bool (*wanted)(const struct row *r))
+{
+	bool first = true;
+
+	printf("| %s | ", title);
+	for (unsigned int i = 0; i < n_rows; i++) {
+		const struct row *r = &rows[i];
+
+		if (!wanted(r))
+			continue;
+		printf("%s%s", first ? "" : ", ", r->op);
+		if (r->passed && r->passed + r->out < r->all)
+			printf(" (%u of %u)", r->passed, r->all - r->out);
+		first = false;
+	}
+	puts(" |");
+}
+
+static bool is_passed_row(const struct row *r)
+{
+	return r->passed;
+}
+
+static bool is_missing_row(const struct row *r)
+{
+	return !r->passed && r->out < r->all;
+}
+
+static bool is_excluded_row(const struct row *r)
+{
+	return !r->passed && r->out == r->all;
+}
+
+static void print_table(void)
+{
+	qsort(rows, n_rows, sizeof(rows[0]), compare_rows);
+	print_operators("compiled", is_passed_row);
+	print_operators("not yet", is_missing_row);
+	print_operators("excluded", is_excluded_row);
+}
+
 static enum result run_way(const char *dir, enum way way, char *why, size_t len)
 {
 	struct run r = { .dir = dir, .g = vtac_graph_new(64 << 20) };
@@ -303,8 +438,8 @@ static bool is_listed(char **list, const char *name, bool known)
 }
 
 struct counts {
-	unsigned int result[4], known, n;
-	bool failed;
+	unsigned int result[4], known, n, excluded;
+	bool failed, table;
 };
 
 /* One line of TAP for each test that must pass, and for each that is wrong. */
@@ -315,6 +450,9 @@ static void report(struct counts *c, const char *name, enum result result, bool 
 	bool bad = result == WRONG || (wanted && result != PASSED && !later);
 
 	c->result[result]++;
+	c->excluded += result == UNSUPPORTED && is_excluded("", why);
+	if (c->table)
+		return;
 	if (wanted && later)
 		printf("ok %u %s # SKIP %s\n", ++c->n, name, why);
 	else if (bad)
@@ -351,9 +489,11 @@ int main(int argc, char **argv)
 	char **list;
 	int n;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
-	puts("TAP version 13");
+	c.table = argc == 4;
+	if (!c.table)
+		puts("TAP version 13");
 	n = scandir(argv[1], &entries, NULL, alphasort);
 	if (n < 0) {
 		printf("1..0 # SKIP no %s (package libonnx-testdata)\n", argv[1]);
@@ -363,6 +503,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++) {
 		const char *name = entries[i]->d_name;
 		char dir[800], why[512] = "";
+		enum result result;
 
 		if (strncmp(name, "test_", 5))
 			continue;
@@ -371,13 +512,22 @@ int main(int argc, char **argv)
 			continue;
 		}
 		snprintf(dir, sizeof(dir), "%s/%s", argv[1], name);
-		report(&c, name, run_test(dir, why, sizeof(why)),
-		       is_listed(list, name, false), why);
+		result = run_test(dir, why, sizeof(why));
+		report(&c, name, result, is_listed(list, name, false), why);
+		if (c.table)
+			add_to_table(dir, result, why);
+	}
+	if (c.table) {
+		print_table();
+		return c.failed;
 	}
 	report_missing(&c, argv[1], list);
 	printf("1..%u\n", c.n);
 	printf("# %u passed, %u unsupported, %u wrong, %u without tensors; %u have wrong data\n",
 	       c.result[PASSED], c.result[UNSUPPORTED], c.result[WRONG], c.result[NO_DATA],
 	       c.known);
+	printf("# %.1f %% of those that docs/models.md does not exclude (%u are)\n",
+	       100.0 * c.result[PASSED] / (c.result[PASSED] + c.result[UNSUPPORTED] +
+					   c.result[WRONG] - c.excluded), c.excluded);
 	return c.failed || !c.result[PASSED];
 }

@@ -140,7 +140,7 @@ class Tap:
 
 
 def run(*command):
-    """What a command prints; its errors are printed by it."""
+    """Run a command, which prints its errors itself: the output."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
