@@ -15,7 +15,8 @@ MAN_1 := $(addprefix $(MAN_DIR)/man1/,vtactl.1 vta-emu.1 vta-vm.1 \
 # $(call help-to-man,NAME,OPTION,WHAT,PROGRAM)
 help-to-man = help2man --no-info --section=1 --version-string='$(1) $(VERSION)' \
 	--help-option=$(2) --source='vta-pcie $(VERSION)' --name='$(3)' \
-	--include=docs/man/$(1).h2m --output=$@ $(4)
+	--include=docs/man/$(1).h2m --output=$@ $(4) && \
+	sed -i '/^\.TH /s/"[A-Z][a-z]* [0-9]*"/"$(MAN_DATE)"/' $@
 
 $(MAN_DIR)/man1/vtactl.1: $(VTACTL_BIN) docs/man/vtactl.h2m
 	@mkdir -p $(@D)

@@ -28,7 +28,7 @@ DECLARED = re.compile(r"^(?:#define\s+|struct\s+|enum\s+)?(\w+)")
 def prose(text):
     """A paragraph, each sentence on lines of its own, as mdoc wants them."""
     text = re.sub(r"@(\w+)", r"\1", text)
-    sentences = re.split(r"(?<=[a-z0-9)_\]][.?!])\s+(?=[A-Z(])", text)
+    sentences = re.split(r"(?<=[A-Za-z0-9)_\]][.?!])\s+(?=[A-Z(])", text)
     lines = [line for s in sentences
              for line in textwrap.wrap(s, 78, break_long_words=False, break_on_hyphens=False)]
     return escape("\n".join(lines))
