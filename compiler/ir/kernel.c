@@ -303,14 +303,15 @@ static struct vtacpu_act unary_act(const struct vtac_node *node)
 	}
 }
 
-/* Integers have one of the functions: the product with -1. */
+/* Integers have two of the functions: the product with -1, of all or of what is less than 0. */
 static int negate_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
 {
 	const struct vtac_tensor *x = node->in[0];
 	struct vtac_tensor *less = vtac_alloc(g, 1, sizeof(*less));
 	static const int64_t minus_one = -1;
 
-	if (node->op != VTAC_UNARY || node->attr.unary.kind != VTACPU_ACT_NEG)
+	if (node->op != VTAC_UNARY || (node->attr.unary.kind != VTACPU_ACT_NEG &&
+				       node->attr.unary.kind != VTACPU_ACT_ABS))
 		return vtac_fail(g, node, "Its input %.120s is %s; only floats are supported.",
 				 x->name, vtac_dtype_name(x->dtype));
 	if (!less)
@@ -320,7 +321,8 @@ static int negate_calls(struct vtac_graph *g, const struct vtac_node *node, stru
 	c->kernel = VTACPU_BINARY;
 	c->p.binary.type = vtac_cpu_type(x->dtype);
 	c->p.binary.cast = (struct vtacpu_broadcast){
-		.op = VTACPU_MUL, .rank = 1, .dims = { (uint32_t)vtac_elements(x) },
+		.op = node->attr.unary.kind == VTACPU_ACT_NEG ? VTACPU_MUL : VTACPU_PRELU,
+		.rank = 1, .dims = { (uint32_t)vtac_elements(x) },
 		.a_stride = { 1 },
 	};
 	c->io[0] = x;

@@ -653,3 +653,30 @@ TEST(each_pass_gets_the_properties_that_it_needs)
 		holds = p->after;
 	}
 }
+
+/* Distances between words are such integers. */
+TEST(magnitudes_of_integers_are_folded)
+{
+	static const int64_t values[] = { -3, 0, INT64_MIN + 1, 5 }, four = 4;
+	const enum vtacpu_act_kind kinds[] = { VTACPU_ACT_ABS, VTACPU_ACT_NEG };
+
+	for (unsigned int k = 0; k < 2; k++) {
+		struct vtac_options opt = { 0 };
+		struct vtac_node *node;
+		const int64_t *got;
+		struct net net;
+
+		net_begin(&net, 31);
+		node = net_node(&net, VTAC_UNARY, "unary",
+				vtac_tensor_const(net.g, "x", VTAC_I64, 1, &four, values, true),
+				NULL, NULL);
+		node->attr.unary.kind = kinds[k];
+		net_output(&net, node->out[0]);
+		net_pass(&net, vtac_pass_shape, &opt);
+		got = net.g->outputs[0]->data;
+		assert_non_null(got);
+		for (unsigned int i = 0; i < 4; i++)
+			assert_int_equal(got[i], values[i] < 0 || k ? -values[i] : values[i]);
+		net_end(&net);
+	}
+}

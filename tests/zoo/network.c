@@ -356,6 +356,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (!work(&z, !strcmp(argv[2], "card")))
 		return 0;
+	for (char *end = strchr(z.error.text, '\n'); end; end = strchr(end, '\n'))
+		*end = ' ';
 	printf("error %s\n", z.error.text);
 	return 1;
 }

@@ -625,13 +625,16 @@ def optimise(path, _samples):
 
 
 def quantise_weights(path, _samples):
-    """Weights to 8 bits; activations at run time."""
+    """Weights to 7 bits; activations at run time."""
     from onnxruntime.quantization import quantize_dynamic
-    quantize_dynamic(path, path)
+    quantize_dynamic(path, path, reduce_range=True)
 
 
 def quantise(path, samples):
-    """Weights and activations to 8 bits, as operators on integers."""
+    """Activations to 8 bits and weights to 7, as operators on integers.
+
+    With 8 bits ONNX Runtime saturates sums on processors without VNNI.
+    """
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 
     class Reader(CalibrationDataReader):
@@ -640,7 +643,8 @@ def quantise(path, samples):
 
         def get_next(self):
             return next(self.samples, None)
-    quantize_static(path, path, Reader(), quant_format=QuantFormat.QOperator)
+    quantize_static(path, path, Reader(), quant_format=QuantFormat.QOperator,
+                    reduce_range=True)
 
 
 @network("optimised", "bert", "distilbert", "gpt2", "vit", "swin", "whisper_encoder", "style_transfer")
@@ -653,7 +657,7 @@ def weights_quantised(name):
     return *_function(name)(), quantise_weights, optimise
 
 
-@network("quantised", "unet", "keyword_spotting", "mobilenet_v2", "mobilenet_v3_small", "googlenet",
+@network("quantised", "unet", "keyword_spotting", "mobilenet_v2", "googlenet",
          "shufflenet_v2_x1_0", "autoencoder")
 def quantised(name):
     return *_function(name)(), quantise, optimise
