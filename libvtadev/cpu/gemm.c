@@ -6,6 +6,7 @@
 /* Columns of b, and rows of these, that are brought into order at a time. */
 #define COLS	64u
 #define DEPTH	512u
+#define LINE	16u		/* floats */
 #define PITCH	(COLS + 16u)	/* not a power of 2: lines begin at many places of a cache */
 
 /* Values up to the last that an operand with these strides has. */
@@ -133,10 +134,17 @@ CPU_BODY fill_columns_body(bool wide, const struct vtacpu_matrices *m, float *to
 		}
 		return;
 	}
-	for (uint32_t c = 0; c < all; c++)
-		for (uint32_t l = 0; l < k; l++)
-			to[l * PITCH + c] = c < n ? b[(size_t)c * m->b_col + (size_t)l * m->b_row] :
-					    0;
+	/* A line of the cache of each column, into as many rows. */
+	for (uint32_t l = 0; l < k; l += LINE, to += LINE * PITCH, b += (size_t)LINE * m->b_row) {
+		uint32_t rows = min_u32(LINE, k - l);
+
+		for (uint32_t c = 0; c < n; c++)
+			for (uint32_t i = 0; i < rows; i++)
+				to[i * PITCH + c] = b[(size_t)c * m->b_col + (size_t)i * m->b_row];
+		for (uint32_t i = 0; i < rows; i++)
+			for (uint32_t c = n; c < all; c++)
+				to[i * PITCH + c] = 0;
+	}
 }
 
 static void fill_columns(const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
