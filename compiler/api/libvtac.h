@@ -192,6 +192,7 @@ struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, str
  * struct vtac_net_options - how to compile; zeroed ones but @core are the defaults
  * @core: the card's, by vtaops_core_init() or vtaprog_core()
  * @name: of the program; NULL: the model's
+ * @no_card: everything on the CPU, in floats if the model has floats; needs no images
  * @no_prune: also keep nodes on the card that cost more there than on the CPU, with their copies
  * @cpu: names of nodes that stay on the CPU
  * @n_cpu: number of @cpu
@@ -204,6 +205,7 @@ struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, str
 struct vtac_net_options {
 	const struct vtaops_core *core;
 	const char *name;
+	int no_card;
 	int no_prune;
 	const char *const *cpu;
 	unsigned int n_cpu;
@@ -211,6 +213,40 @@ struct vtac_net_options {
 	int (*image)(void *priv, unsigned int i, const char *input, float *values, size_t count);
 	void *priv;
 };
+
+/**
+ * struct vtac_net_placement - the devices of a net's nodes
+ * @card: number of nodes on the card, after activations are merged into them
+ * @cpu: number of nodes on the CPU
+ * @unscaled: a tensor of the card has no scale in the model, so that vtac_net_compile() needs images
+ */
+struct vtac_net_placement {
+	unsigned int card, cpu;
+	int unscaled;
+};
+
+/**
+ * vtac_net_place() - choose a device for each node, without compiling
+ * @net: the net, which does not change
+ * @options: for the program; images are not read
+ * @placement: out: the devices
+ *
+ * Takes about as long as reading the model. Returns 0 or -1: vtac_net_refused() then names the
+ * nodes that stop it, if there are such.
+ */
+int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *options,
+		   struct vtac_net_placement *placement);
+
+/**
+ * vtac_net_refused() - name a node that cannot be compiled
+ * @net: a net of which a call has failed
+ * @i: which of them, from 0
+ * @why: out: the reason, a sentence; may be NULL
+ *
+ * Returns its name in the model, or that of its first output if it has none; both texts live as
+ * long as @net. NULL: there are no more.
+ */
+const char *vtac_net_refused(const struct vtac_net *net, unsigned int i, const char **why);
 
 /**
  * vtac_net_compile() - compile a net to a program image

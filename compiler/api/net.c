@@ -353,33 +353,92 @@ static int compile(struct vtac_graph *g, const struct vtac_options *opt, uint8_t
 	return err;
 }
 
+static struct vtac_options options_of(const struct vtac_net_options *how)
+{
+	return (struct vtac_options) {
+		.core = *how->core, .no_card = how->no_card, .no_prune = how->no_prune,
+		.cpu = how->cpu, .n_cpu = how->n_cpu };
+}
+
+/* A copy of the net's graph, which passes may change; NULL after an error. */
+static struct vtac_graph *copy_graph(struct vtac_net *net)
+{
+	struct vtac_graph *g;
+
+	if (net->g->error.text[0])
+		return NULL;
+	if (!net->g->n_outputs) {
+		vtac_fail(net->g, NULL, "The network has no output.");
+		return NULL;
+	}
+	g = vtac_graph_clone(net->g);
+	if (!g)
+		vtac_fail(net->g, NULL, "Out of memory.");
+	return g;
+}
+
+/* Keep the error of @g, which is freed. */
+static void take_error(struct vtac_net *net, struct vtac_graph *g)
+{
+	for (const struct vtac_refusal *r = g->refusals; r; r = r->next)
+		vtac_refuse_as(net->g, r->node, r->op, r->why);
+	net->g->error = g->error;
+}
+
 int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, uint8_t **image,
 		     size_t *size)
 {
 	const struct vtac_images images = {
 		.count = how->images, .read = read_image, .priv = (void *)(uintptr_t)how };
-	const struct vtac_options opt = {
-		.core = *how->core, .no_prune = how->no_prune, .cpu = how->cpu, .n_cpu = how->n_cpu,
-		.images = how->image && how->images ? &images : NULL };
-	struct vtac_graph *g;
+	struct vtac_options opt = options_of(how);
+	struct vtac_graph *g = is_name(net, how->name) ? copy_graph(net) : NULL;
 	int err;
 
-	if (net->g->error.text[0])
-		return -1;
-	if (!is_name(net, how->name))
-		return -1;
-	if (!net->g->n_outputs)
-		return vtac_fail(net->g, NULL, "The network has no output.");
-	g = vtac_graph_clone(net->g);
 	if (!g)
-		return vtac_fail(net->g, NULL, "Out of memory.");
+		return -1;
+	opt.images = how->image && how->images ? &images : NULL;
 	if (how->name)
 		g->name = how->name;
 	err = compile(g, &opt, image, size);
 	if (err)
-		net->g->error = g->error;
+		take_error(net, g);
 	vtac_graph_free(g);
 	return err;
+}
+
+int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *how,
+		   struct vtac_net_placement *placement)
+{
+	const struct vtac_options opt = options_of(how);
+	struct vtac_graph *g = copy_graph(net);
+	int err;
+
+	*placement = (struct vtac_net_placement) { 0 };
+	if (!g)
+		return -1;
+	err = vtac_run_passes(g, &opt, "partition");
+	for (unsigned int i = 0; !err && i < g->n_nodes; i++) {
+		if (g->nodes[i]->device == VTAC_CARD)
+			placement->card++;
+		else
+			placement->cpu++;
+	}
+	placement->unscaled = !err && vtac_lacks_scale(g);
+	if (err)
+		take_error(net, g);
+	vtac_graph_free(g);
+	return err;
+}
+
+const char *vtac_net_refused(const struct vtac_net *net, unsigned int i, const char **why)
+{
+	const struct vtac_refusal *r = net->g->refusals;
+
+	while (r && i--)
+		r = r->next;
+	if (r && why)
+		*why = r->why;
+	return r ? r->node : NULL;
 }
 
 int vtac_net_emit_c(const void *image, size_t size, const char *name, const char *dir, char *why,

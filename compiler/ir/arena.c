@@ -134,19 +134,14 @@ int vtac_fail(struct vtac_graph *g, const struct vtac_node *node, const char *fo
 	return -1;
 }
 
-int vtac_refuse(struct vtac_graph *g, const struct vtac_node *node)
+int vtac_refuse_as(struct vtac_graph *g, const char *node, const char *op, const char *why)
 {
-	char start[200];
-	int len = put_node(start, sizeof(start), node);
-	struct vtac_refusal *r;
+	struct vtac_refusal *r = vtac_alloc(g, 1, sizeof(*r));
 
-	if (strncmp(g->error.text, start, (size_t)len))
-		return -1;
-	r = vtac_alloc(g, 1, sizeof(*r));
 	if (r) {
-		r->node = vtac_text(g, "%s", node->name);
-		r->op = vtac_text(g, "%s", op_of(node));
-		r->why = vtac_text(g, "%s", g->error.text + len);
+		r->node = vtac_text(g, "%s", node);
+		r->op = vtac_text(g, "%s", op);
+		r->why = vtac_text(g, "%s", why);
 	}
 	if (!r || !r->node || !r->op || !r->why)
 		return -1;
@@ -154,6 +149,17 @@ int vtac_refuse(struct vtac_graph *g, const struct vtac_node *node)
 		g->last_refusal = &g->refusals;
 	*g->last_refusal = r;
 	g->last_refusal = &r->next;
+	return 0;
+}
+
+int vtac_refuse(struct vtac_graph *g, const struct vtac_node *node)
+{
+	char start[200];
+	int len = put_node(start, sizeof(start), node);
+
+	if (strncmp(g->error.text, start, (size_t)len) ||
+	    vtac_refuse_as(g, node->name, op_of(node), g->error.text + len))
+		return -1;
 	g->error.text[0] = 0;
 	return 0;
 }

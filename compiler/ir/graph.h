@@ -403,6 +403,8 @@ int vtac_fail(struct vtac_graph *g, const struct vtac_node *node, const char *fo
  * another kind. vtac_refused() makes one error of all, by operator; 0 if there are none.
  */
 int vtac_refuse(struct vtac_graph *g, const struct vtac_node *node);
+/* The same for an error that is already gone: texts are copied. -1: no memory. */
+int vtac_refuse_as(struct vtac_graph *g, const char *node, const char *op, const char *why);
 int vtac_refused(struct vtac_graph *g);
 
 /* A name that exists gets a number; NULL makes one up. rank is -1. */

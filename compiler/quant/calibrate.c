@@ -340,8 +340,7 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	return buf;
 }
 
-/* Returns a tensor of the card that the file gives no scale, so that images are needed; or NULL. */
-static const struct vtac_tensor *lacks_scale(const struct vtac_graph *g)
+const struct vtac_tensor *vtac_lacks_scale(const struct vtac_graph *g)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		const struct vtac_node *node = g->nodes[i];
@@ -389,7 +388,7 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 		card = card || g->nodes[i]->device == VTAC_CARD;
 	if (!card)
 		return 0;
-	lacks = lacks_scale(g);
+	lacks = vtac_lacks_scale(g);
 	if (!images && lacks)
 		return vtac_fail(g, NULL,
 				 "There are no images to calibrate with, and the file has no scale "

@@ -96,6 +96,8 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
  * nothing without it; stats of an earlier one are gone afterwards.
  */
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt);
+/* A tensor of the card that the file gives no scale, so that images are needed; or NULL. */
+const struct vtac_tensor *vtac_lacks_scale(const struct vtac_graph *g);
 int vtac_pass_channel_split(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_equalise(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt);

@@ -305,8 +305,42 @@ TEST(floats_without_images_are_refused)
 	fails(float_net(), &how, "Image 1 cannot be read");
 }
 
-/* Relu of four values. */
-static uint8_t *onnx_bytes(size_t *size)
+TEST(devices_are_known_without_images)
+{
+	struct vtac_net_options how = options;
+	struct vtac_net_placement place;
+	struct vtac_net *net = float_net();
+
+	assert_int_equal(vtac_net_place(net, &how, &place), 0);
+	assert_true(place.card >= 3);
+	assert_true(place.unscaled);
+	how.no_card = 1;
+	assert_int_equal(vtac_net_place(net, &how, &place), 0);
+	assert_int_equal(place.card, 0);
+	assert_true(place.cpu >= 5);
+	assert_false(place.unscaled);
+	vtac_net_free(net);
+}
+
+TEST(without_the_card_floats_need_no_images)
+{
+	struct vtac_net_options how = options;
+	struct vtac_net *net = float_net();
+	struct vtaimage v;
+	uint8_t *image;
+	size_t size;
+
+	how.no_card = 1;
+	if (vtac_net_compile(net, &how, &image, &size))
+		fail_msg("%s", vtac_net_error(net));
+	open_image(&v, image, size);
+	assert_int_equal(v.stream_count, 0);
+	free(image);
+	vtac_net_free(net);
+}
+
+/* One operator of four values. */
+static uint8_t *onnx_bytes(const char *op, size_t *size)
 {
 	Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
 	Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
@@ -341,7 +375,7 @@ static uint8_t *onnx_bytes(size_t *size)
 	y.name = out_names[0];
 	x.type = &type;
 	y.type = &type;
-	node.op_type = (char[]){ "Relu" };
+	node.op_type = (char *)(uintptr_t)op;
 	node.input = in_names;
 	node.n_input = 1;
 	node.output = out_names;
@@ -362,7 +396,7 @@ TEST(a_model_in_memory_becomes_a_program)
 {
 	struct vtac_net *net = vtac_net_new();
 	size_t model_size, size;
-	uint8_t *model = onnx_bytes(&model_size), *image;
+	uint8_t *model = onnx_bytes("Relu", &model_size), *image;
 	struct vtaimage v;
 
 	assert_int_equal(vtac_net_read_onnx(net, model, model_size, NULL), 0);
@@ -380,12 +414,28 @@ TEST(a_model_in_memory_becomes_a_program)
 	free(model);
 }
 
+TEST(refused_nodes_are_named)
+{
+	struct vtac_net *net = vtac_net_new();
+	const char *why = NULL;
+	size_t size;
+	uint8_t *model = onnx_bytes("Nonsense", &size);
+
+	assert_null(vtac_net_refused(net, 0, &why));
+	assert_int_equal(vtac_net_read_onnx(net, model, size, NULL), -1);
+	assert_string_equal(vtac_net_refused(net, 0, &why), "y");
+	assert_string_equal(why, "The operator is not supported.");
+	assert_null(vtac_net_refused(net, 1, NULL));
+	vtac_net_free(net);
+	free(model);
+}
+
 TEST(a_program_becomes_c)
 {
 	char dir[] = "/tmp/vtac-libvtac.XXXXXX", path[200], why[200] = "";
 	struct vtac_net *net = vtac_net_new();
 	size_t model_size, size;
-	uint8_t *model = onnx_bytes(&model_size), *image;
+	uint8_t *model = onnx_bytes("Relu", &model_size), *image;
 
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(vtac_net_read_onnx(net, model, model_size, NULL), 0);
