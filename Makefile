@@ -80,6 +80,7 @@ TESTS_RUN = tests/run -j $(SLOTS) -w $$(( ($(SLOTS) * 3 + 1) / 2 ))
 all: userspace  ## library, tools, and the module for the running kernel or KDIR=
 	@$(if $(VTAC_HAVE),,echo 'SKIP vtac: it takes $(VTAC_PACKAGES) (make vtac installs them)')
 	@$(if $(PYTHON_HAVE),,echo 'SKIP python: it takes $(PYTHON_PACKAGES) (make python installs them)')
+	@$(if $(ORT_HAVE),,echo 'SKIP onnxruntime: it takes libonnxruntime-dev of 1.23 or later, and vtac')
 	@if [ -e '$(KDIR)/Makefile' ]; then \
 		$(MAKE) --no-print-directory module; \
 	else \
@@ -111,12 +112,14 @@ include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtad
 	tools/cli card libvtadev/devices/soft libvtadev/devices/opencl libvtadev/python libvtadev/picture \
 	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
 	tests/rtl tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
-	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench)
+	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench \
+	adapters/onnxruntime tests/onnxruntime)
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_SO) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
-	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN) $(VTAC_LIB)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT))
+	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN) $(VTAC_LIB)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT)) \
+	$(if $(ORT_HAVE),$(ORT_SO))
 userspace: $(USERSPACE)
 
 # The module is built from a copy for each kernel, so that builds for several
@@ -377,6 +380,7 @@ install: userspace install-libvtadev install-libvtaprog install-driver install-s
 	install -m 644 $(OPS_A) $(DESTDIR)$(LIBDIR)
 	$(if $(VTAC_HAVE),install -m 644 compiler/api/libvtac.h $(DESTDIR)$(PREFIX)/include/vtadev)
 	$(if $(VTAC_HAVE),install -m 644 $(VTAC_LIB) $(DESTDIR)$(LIBDIR))
+	$(if $(ORT_HAVE),install -m 755 $(ORT_SO) $(DESTDIR)$(LIBDIR))
 	@[ -n "$(DESTDIR)" ] || tools/installed.sh '$(LIBDIR)' '$(UDEV_DIR)' '$(SYSUSERS_DIR)' \
 		'$(UDEV_GROUP)'
 

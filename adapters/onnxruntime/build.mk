@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The execution provider for ONNX Runtime: one file that holds the compiler and the libraries. The
+# headers are those of Debian's libonnxruntime-dev from 1.23 on (Debian 12 and 13 have none).
+
+ORT_INCLUDE ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
+	/usr/include/onnxruntime/onnxruntime_ep_c_api.h))))
+ORT_SO := build/lib/libvtadev-onnxruntime.so
+ORT_SRCS := $(wildcard adapters/onnxruntime/*.c)
+ORT_OBJS := $(ORT_SRCS:adapters/%.c=build/adapters/%.o)
+ORT_CPPFLAGS = -D_GNU_SOURCE -Icompiler/api -I$(VTAC_DIR) $(PROG_CPPFLAGS) $(LIB_CPPFLAGS) -isystem $(ORT_INCLUDE)
+ORT_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
+
+$(call objects,build/adapters,adapters,$$(ORT_CPPFLAGS) $$(CPPFLAGS) $$(ORT_CFLAGS) $$(CFLAGS))
+
+$(ORT_OBJS): $(VTAC_DIR)/onnx.pb-c.h
+$(ORT_SO): $(ORT_OBJS) $(VTAC_DIR)/onnx.pb-c.o $(VTAC_LIB) $(PROG_A) $(LIB_A) adapters/onnxruntime/exports.map
+	$(CC) -shared -Wl,--version-script=adapters/onnxruntime/exports.map \
+		-Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(VTAC_LIBS) $(LIB_LIBS)
+
+ORT_HAVE := $(and $(VTAC_HAVE),$(ORT_INCLUDE))
+
+.PHONY: onnxruntime
+onnxruntime: $(ORT_SO)  ## the execution provider for ONNX Runtime: docs/onnxruntime.md

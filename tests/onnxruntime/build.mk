@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The execution provider in ONNX Runtime.
+
+CHECKS += $(if $(VTAC_HAVE),"onnxruntime=tests/onnxruntime/run.sh")

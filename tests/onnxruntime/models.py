@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Write the models of provider.py, and what the compiler's own program computes for one of them.
+
+    models.py DIRECTORY
+
+    float.onnx    convolutions, a pool, a dense layer and a Softmax, in floats
+    qdq.onnx      the same with scales for everything; qdq.in and qdq.out: five inputs and outputs
+                  of vtactl
+    split.onnx    float.onnx with an operator in its middle that the compiler does not read
+    open.onnx     float.onnx with a free batch size
+    branch.onnx   a convolution, and an If whose branches have another one
+    nothing.onnx  no node that a card computes
+"""
+import pathlib
+import subprocess
+import sys
+
+import numpy
+from onnx import TensorProto, helper, numpy_helper
+
+RUNS = 5
+SHAPE = [1, 3, 16, 16]
+
+
+def weights(rng, name, *shape):
+    return numpy_helper.from_array(rng.normal(0, 0.3, shape).astype(numpy.float32), name)
+
+
+def constants():
+    rng = numpy.random.default_rng(1)
+    return [weights(rng, "w1", 16, 3, 3, 3), weights(rng, "b1", 16), weights(rng, "w2", 16, 16, 3, 3),
+            weights(rng, "w3", 10, 16)]
+
+
+def nodes(middle=None):
+    """With @middle, it is between two times the second convolution."""
+    node = helper.make_node
+    again = [node(middle or "", ["e"], ["m"], domain="com.microsoft"),
+             node("Conv", ["m", "w2"], ["n"], pads=[1] * 4), node("Relu", ["n"], ["o"])]
+    return [node("Conv", ["x", "w1", "b1"], ["a"], pads=[1] * 4), node("Relu", ["a"], ["b"]),
+            node("Conv", ["b", "w2"], ["d"], pads=[1] * 4), node("Relu", ["d"], ["e"]),
+            *(again if middle else []), node("GlobalAveragePool", ["o" if middle else "e"], ["f"]),
+            node("Flatten", ["f"], ["g"]), node("Gemm", ["g", "w3"], ["h"], transB=1),
+            node("Softmax", ["h"], ["y"])]
+
+
+def model(nodes, constants, shape=SHAPE, out=(1, 10)):
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, out)], constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17),
+                                                   helper.make_opsetid("com.microsoft", 1)])
+    made.ir_version = 8
+    return made.SerializeToString()
+
+
+def quantised():
+    """Scales are powers of two: each tensor goes through QuantizeLinear and DequantizeLinear."""
+    made, scales = [], [numpy_helper.from_array(numpy.int8(0), "zero")]
+
+    def pair(name, scale):
+        scales.append(numpy_helper.from_array(numpy.float32(scale), f"{name}_s"))
+        made.append(helper.make_node("QuantizeLinear", [name, f"{name}_s", "zero"], [f"{name}_q"]))
+        made.append(helper.make_node("DequantizeLinear", [f"{name}_q", f"{name}_s", "zero"],
+                                     [f"{name}_d"]))
+        return f"{name}_d"
+
+    w = {c.name: c for c in constants()}
+    for name in ("w1", "w2", "w3"):
+        values = numpy_helper.to_array(w[name])
+        integers = numpy.clip(numpy.round(values * 64), -127, 127).astype(numpy.int8)
+        scales += [numpy_helper.from_array(integers, f"{name}_q"),
+                   numpy_helper.from_array(numpy.float32(1 / 64), f"{name}_s")]
+        made.append(helper.make_node("DequantizeLinear", [f"{name}_q", f"{name}_s", "zero"],
+                                     [f"{name}_d"]))
+    x = pair("x", 1 / 32)
+    made.append(helper.make_node("Conv", [x, "w1_d"], ["a"], pads=[1] * 4))
+    made.append(helper.make_node("Relu", ["a"], ["b"]))
+    b = pair("b", 1 / 16)
+    made.append(helper.make_node("Conv", [b, "w2_d"], ["d"], pads=[1] * 4))
+    made.append(helper.make_node("Relu", ["d"], ["e"]))
+    e = pair("e", 1 / 8)
+    made.append(helper.make_node("GlobalAveragePool", [e], ["f"]))
+    f = pair("f", 1 / 16)
+    made.append(helper.make_node("Flatten", [f], ["g"]))
+    made.append(helper.make_node("Gemm", ["g", "w3_d"], ["h"], transB=1))
+    h = pair("h", 1 / 16)
+    made.append(helper.make_node("Softmax", [h], ["y"]))
+    return model(made, scales)
+
+
+def branch():
+    """The If's condition is of data; its branches use the outer x."""
+    def body(name, weight):
+        graph = helper.make_graph(
+            [helper.make_node("Conv", ["a", weight], [name], pads=[1] * 4)], name, [],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 16, 16, 16])])
+        return graph
+
+    made = [helper.make_node("Conv", ["x", "w1"], ["a"], pads=[1] * 4),
+            helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+            helper.make_node("Greater", ["s", "nought"], ["yes"]),
+            helper.make_node("If", ["yes"], ["y"], then_branch=body("t", "w2"),
+                             else_branch=body("f", "w4"))]
+    rng = numpy.random.default_rng(2)
+    return model(made, [*constants()[:3:2], weights(rng, "w4", 16, 16, 3, 3),
+                        numpy_helper.from_array(numpy.float32(0), "nought")], out=(1, 16, 16, 16))
+
+
+def run(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def main():
+    where = pathlib.Path(sys.argv[1])
+    for name, data in (
+            ("float", model(nodes(), constants())),
+            ("qdq", quantised()),
+            ("split", model(nodes("FastGelu"), constants())),
+            ("open", model(nodes(), constants(), ["N", *SHAPE[1:]], ("N", 10))),
+            ("branch", branch()),
+            ("nothing", model([helper.make_node("Exp", ["x"], ["y"])], [], out=SHAPE))):
+        (where / f"{name}.onnx").write_bytes(data)
+    inputs = numpy.random.default_rng(3).normal(0, 1, (RUNS, *SHAPE)).astype(numpy.float32)
+    inputs.tofile(where / "qdq.in")
+    run("build/tools/vtac", "compile", where / "qdq.onnx", "-o", where / "qdq.vtap")
+    outputs = []
+    for values in inputs:
+        values.tofile(where / "x")
+        run("build/tools/vtactl", "program", "run", "--cards", "soft", where / "qdq.vtap",
+            f"x={where / 'x'}", f"y={where / 'y'}")
+        outputs.append((where / "y").read_bytes())
+    (where / "qdq.out").write_bytes(b"".join(outputs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The execution provider in ONNX Runtime, with the models of models.py: prints TAP.
+
+In the root's ONNX Runtime, in the directory of the models, the provider and the device soft.
+"""
+import concurrent.futures
+import contextlib
+import inspect
+import io
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+
+import numpy
+import onnxruntime
+
+SHAPE = (1, 3, 16, 16)
+LIBRARY = os.path.join(os.getcwd(), "libvtadev-onnxruntime.so")
+NAME = "VtaExecutionProvider"
+
+
+def devices(device="soft"):
+    return [d for d in onnxruntime.get_ep_devices() if d.ep_metadata.get("device") == device]
+
+
+def session(name, options=None, sizes=None):
+    how = onnxruntime.SessionOptions()
+    how.log_severity_level = 4
+    for size, value in (sizes or {}).items():
+        how.add_free_dimension_override_by_name(size, value)
+    how.add_provider_for_devices(devices(), options or {})
+    return onnxruntime.InferenceSession(f"{name}.onnx", sess_options=how)
+
+
+def reference(name):
+    return onnxruntime.InferenceSession(f"{name}.onnx", providers=["CPUExecutionProvider"])
+
+
+def pictures(n, seed=1):
+    return numpy.random.default_rng(seed).normal(0, 1, (n, *SHAPE)).astype(numpy.float32)
+
+
+def answer(s, x):
+    return s.run(None, {"x": x})[0]
+
+
+def nodes_of(name, x):
+    """Count the nodes that each provider computed in one run, by ONNX Runtime's profile."""
+    how = onnxruntime.SessionOptions()
+    how.log_severity_level = 4
+    how.enable_profiling = True
+    how.profile_file_prefix = "profile"
+    how.add_provider_for_devices(devices(), {})
+    made = onnxruntime.InferenceSession(f"{name}.onnx", sess_options=how)
+    answer(made, x)
+    with open(made.end_profiling(), encoding="ascii") as f:
+        events = json.load(f)
+    count = {}
+    for event in events:
+        provider = event.get("args", {}).get("provider")
+        if provider and event["name"].endswith("_kernel_time"):
+            count[provider] = count.get(provider, 0) + 1
+    return count
+
+
+def until_calibrated(s, x, exact):
+    """Run until the answer is no longer that of floats: the card's has coarser steps."""
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        y = answer(s, x)
+        if not numpy.allclose(y, exact, rtol=0, atol=1e-5):
+            return y
+        time.sleep(0.05)
+    raise AssertionError("the program for the card was never used")
+
+
+def test_cards_are_listed_as_devices():
+    (soft,) = devices()
+    assert soft.ep_name == NAME and soft.device.type == onnxruntime.OrtHardwareDeviceType.CPU
+
+
+def test_the_part_of_a_plain_network_is_all_of_it():
+    assert nodes_of("float", pictures(1)[0]) == {NAME: 1}
+
+
+def test_quantised_model_equals_vtactl_program_run_bit_for_bit():
+    s = session("qdq")
+    inputs = numpy.fromfile("qdq.in", numpy.float32).reshape(-1, *SHAPE)
+    outputs = numpy.fromfile("qdq.out", numpy.float32).reshape(-1, 1, 10)
+    assert len(inputs) == 5 and len(numpy.unique(outputs)) > 10
+    for x, y in zip(inputs, outputs):
+        assert answer(s, x).tobytes() == y.tobytes()
+
+
+def test_float_model_is_observed_and_then_runs_on_the_card():
+    s, exact = session("float", {"calibration_runs": "8"}), reference("float")
+    for x in pictures(8):
+        assert numpy.allclose(answer(s, x), answer(exact, x), rtol=0, atol=1e-5)
+    x = pictures(1, seed=2)[0]
+    y = until_calibrated(s, x, answer(exact, x))
+    assert numpy.abs(y - answer(exact, x)).max() < 0.05
+    for x in pictures(20, seed=3):
+        assert numpy.abs(answer(s, x) - answer(exact, x)).max() < 0.05
+
+
+def test_operators_that_the_compiler_lacks_stay_with_onnx_runtime():
+    counts = nodes_of("split", pictures(1)[0])
+    assert counts[NAME] == 2 and counts["CPUExecutionProvider"] >= 1, counts
+    s, exact = session("split"), reference("split")
+    for x in pictures(3):
+        assert numpy.allclose(answer(s, x), answer(exact, x), rtol=0, atol=1e-5)
+
+
+def test_graphs_without_a_node_for_cards_are_left_alone():
+    assert NAME not in nodes_of("nothing", pictures(1)[0])
+
+
+def test_free_sizes_stay_with_onnx_runtime_until_they_are_fixed():
+    x = numpy.concatenate(pictures(3))
+    assert numpy.allclose(answer(session("open"), x), answer(reference("open"), x), rtol=0, atol=1e-5)
+    s = session("open", sizes={"N": 3})
+    assert numpy.allclose(answer(s, x), answer(reference("open"), x), rtol=0, atol=1e-5)
+    y = [answer(s, x) for _ in range(40)] and until_calibrated(s, x, answer(reference("open"), x))
+    assert y.shape == (3, 10)
+
+
+def test_branches_compute_as_without_the_provider():
+    s, exact = session("branch"), reference("branch")
+    for x in (pictures(1)[0], -pictures(1)[0]):
+        assert numpy.allclose(answer(s, x), answer(exact, x), rtol=0, atol=1e-4)
+
+
+def test_threads_get_their_own_answers():
+    s = session("qdq")
+    inputs = pictures(16, seed=4)
+    alone = [answer(s, x) for x in inputs]
+    assert len({y.tobytes() for y in alone}) == 16
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        for _ in range(5):
+            for y, z in zip(alone, threads.map(lambda x: answer(s, x), inputs)):
+                assert y.tobytes() == z.tobytes()
+
+
+def test_threads_may_run_while_the_program_changes():
+    s, exact = session("float", {"calibration_runs": "4"}), reference("float")
+    inputs = pictures(64, seed=5)
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        for x, y in zip(inputs, threads.map(lambda x: answer(s, x), inputs)):
+            assert numpy.abs(y - answer(exact, x)).max() < 0.05
+
+
+def test_session_ends_while_the_program_is_compiled():
+    for _ in range(3):
+        s = session("float", {"calibration_runs": "2"})
+        for x in pictures(2):
+            answer(s, x)
+        del s
+
+
+def test_sessions_share_a_device():
+    one, two = session("qdq"), session("float")
+    x = pictures(1, seed=6)[0]
+    assert answer(one, x).tobytes() == answer(session("qdq"), x).tobytes()
+    assert numpy.allclose(answer(two, x), answer(reference("float"), x), rtol=0, atol=1e-5)
+
+
+def test_lost_device_is_named_and_the_session_lives_on():
+    s = session("qdq", {"device": "frail"})
+    for _ in range(2):
+        try:
+            answer(s, pictures(1)[0])
+        except Exception as error:
+            assert "frail: " in str(error), error
+        else:
+            raise AssertionError("a device that is lost has computed")
+
+
+def refused(text, options, capture):
+    """Python's session goes on without providers: the sentence is what it prints before."""
+    with capture() as printed:
+        session("qdq", options)
+    assert text in printed.getvalue(), printed.getvalue()
+
+
+def test_wrong_options_are_refused_in_a_sentence():
+    def capture():
+        return contextlib.redirect_stdout(io.StringIO())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for wrong in ("0", "-1", "many", "1025"):
+            refused(f'option calibration_runs is "{wrong}", not a number from 1 to 1024',
+                    {"calibration_runs": wrong}, capture)
+        refused("nosuch: ", {"device": "nosuch"}, capture)
+        refused("soft has another configuration than frail", {"device": "frail,soft"}, capture)
+
+
+def main():
+    onnxruntime.register_execution_provider_library("vta", LIBRARY)
+    tests = [(name[5:].replace("_", " "), f) for name, f in globals().items()
+             if name.startswith("test_") and inspect.isfunction(f)]
+    print(f"TAP version 13\n1..{len(tests)}")
+    failed = 0
+    for n, (name, test) in enumerate(tests, 1):
+        try:
+            test()
+            print(f"ok {n} {name}", flush=True)
+        except Exception:
+            failed = 1
+            print(f"not ok {n} {name}")
+            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
