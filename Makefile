@@ -177,7 +177,7 @@ demo: build-deps  ## classify handwritten digits on an emulated card in a VM; CO
 	@$(if $(filter rtl,$(CORE)),$(MAKE) --no-print-directory rtl-deps)
 	@echo 'building the module, the library, the tools and the emulated card'
 	+@$(QUIETLY) vm-module userspace $(if $(filter rtl,$(CORE)),$(call rtl-models,default))
-	@examples/digits/demo.sh $(VM_MODULE) $(if $(filter rtl,$(CORE)),--emu-arg --core=rtl --emu-arg --time=model:1000)
+	@examples/digits/demo.sh $(VM_MODULE) $(if $(filter rtl,$(CORE)),--timeout 3600 --emu-arg --core=rtl --emu-arg --time=model:1000)
 
 # The same with a real network and real pictures: PICTURES="a.png b.jpg" for others.
 demo-model: build-deps  ## ResNet50 names what is on real photographs, on the emulated card
