@@ -5,6 +5,7 @@
  */
 #include <vtadev.h>
 #include <vtadev_pipeline.h>
+#include <vtadev_bench.h>
 #include <vtadev_pool.h>
 #include <vtaops.h>
 #include <vtaprog.h>
