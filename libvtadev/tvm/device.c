@@ -308,7 +308,8 @@ static int carry_stream(struct device *d, struct vtadev *dev, const struct work 
 	uint32_t addr = w->addr, count = w->count;
 	int err = carry_begin(&d->carry, dev, mem->ptr + (w->addr - mem->addr), &addr, &count);
 
-	*desc = vtadev_desc_run(addr, count, w->cycles ? (uint64_t)w->cycles + count - w->count : 0);
+	*desc = vtadev_desc_run(addr, count,
+				w->cycles ? (uint64_t)w->cycles + count - w->count : 0);
 	return err;
 }
 

@@ -522,7 +522,8 @@ static uint32_t have_depth(struct bench *b, unsigned int log)
 {
 	struct core_config cfg = core_config_default;
 
-	cfg.log_tokens = cfg.log_waiting = log;
+	cfg.log_tokens = log;
+	cfg.log_waiting = log;
 	bench_configure(b, &cfg);
 	return 1u << (log ? log : 16);
 }

@@ -22,12 +22,12 @@
  * and returns 2, so that no result is computed from lost state. After such a failure a runtime must
  * load micro-ops again that an earlier run had loaded.
  *
- * CARDS THAT KEEP NO STATE (vtadev_info.save_size is 0). A process can have one handle, and each run
- * is complete when VTADeviceRun() returns. Tokens are kept by instructions that this library puts in
- * front of a stream. Micro-ops and tensors stay in the core until another program uses the card:
- * a run that found them taken away returns 2, and state is lost as after other failures; so such a
- * card is for one program at a time. A run may also fail so if the other program came just after it.
- * VTADeviceAlloc() refuses a card whose counters cannot be read.
+ * CARDS THAT KEEP NO STATE (vtadev_info.save_size is 0). A process can have one handle, and each
+ * run is complete when VTADeviceRun() returns. Tokens are kept by instructions that this library
+ * puts in front of a stream. Micro-ops and tensors stay in the core until another program uses the
+ * card: a run that found them taken away returns 2, and state is lost as after other failures; so
+ * such a card is for one program at a time. A run may also fail so if the other program came just
+ * after it. VTADeviceAlloc() refuses a card whose counters cannot be read.
  *
  * ERRORS. No call crashes for an address that is not in the card's memory, a second
  * free of a pointer or a size that does not fit: the call does nothing, and reports
