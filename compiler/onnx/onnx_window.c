@@ -302,8 +302,8 @@ static int read_resize_axes(struct onnx_node *n, struct vtac_resize *r)
 }
 
 /*
- * Inputs of the graph's node: x, scales, sizes, region of interest. Opset 10 has no sizes and no way
- * to give where coordinates are.
+ * Inputs of the graph's node: x, scales, sizes, region of interest. Opset 10 has no sizes and no
+ * way to give where coordinates are.
  */
 static int read_resize(struct onnx_node *n)
 {

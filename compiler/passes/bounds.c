@@ -34,7 +34,8 @@ struct vtac_tensor *bounds_size(struct sizes *s, struct vtac_tensor *t, int i,
 	if (b->size)
 		return b->size;
 	if (t->rank) {
-		node = sizes_node(s, VTAC_GATHER, (struct vtac_tensor *[]) { t, sizes_integer(s, i) }, 2);
+		node = sizes_node(s, VTAC_GATHER, (struct vtac_tensor *[]) {
+				  t, sizes_integer(s, i) }, 2);
 		x = sizes_finish(s, node);
 	}
 	if (x && x->dtype != VTAC_I64) {

@@ -4,7 +4,7 @@
  *
  * A tensor with such a size has the memory and the shape of the largest that it can be, and a
  * scalar that says how much of one dimension is in use (struct vtac_tensor.size). Most operators
- * compute all of the memory: values behind the size have no meaning, and harm no others. An operator
+ * compute all of the memory: values behind the size have no meaning, and harm no others. One
  * that brings together values along that dimension gets others in their place (0 for a sum, the
  * least for a maximum), and one that joins tensors along it gathers the values in use.
  *
@@ -448,7 +448,8 @@ static int append(struct sizes *s, int axis)
 		return -1;
 	index->size = count->out[0];
 	flat = sizes_node(s, VTAC_RESHAPE, (struct vtac_tensor *[]) {
-			index, vtac_tensor_const(s->g, "shape", VTAC_I64, 1, &one, &all, true) }, 2);
+			index,
+			vtac_tensor_const(s->g, "shape", VTAC_I64, 1, &one, &all, true) }, 2);
 	if (!flat)
 		return -1;
 	index = flat->out[0];
@@ -627,9 +628,12 @@ struct rule {
 };
 
 static const struct rule rules[VTAC_OPS] = {
-	[VTAC_ADD] = { size_each, bounds_pair, true }, [VTAC_MUL] = { size_each, bounds_pair, true },
-	[VTAC_SUB] = { size_each, bounds_pair, true }, [VTAC_DIV] = { size_each, bounds_pair, true },
-	[VTAC_MAX] = { size_each, bounds_pair, true }, [VTAC_MIN] = { size_each, bounds_pair, true },
+	[VTAC_ADD] = { size_each, bounds_pair, true },
+	[VTAC_MUL] = { size_each, bounds_pair, true },
+	[VTAC_SUB] = { size_each, bounds_pair, true },
+	[VTAC_DIV] = { size_each, bounds_pair, true },
+	[VTAC_MAX] = { size_each, bounds_pair, true },
+	[VTAC_MIN] = { size_each, bounds_pair, true },
 	[VTAC_CLIP] = { size_each, NULL, false }, [VTAC_LEAKY_RELU] = { size_each, NULL, false },
 	[VTAC_HARD_SIGMOID] = { size_each, NULL, false },
 	[VTAC_HARD_SWISH] = { size_each, NULL, false }, [VTAC_UNARY] = { size_each, NULL, false },
@@ -647,7 +651,8 @@ static const struct rule rules[VTAC_OPS] = {
 	[VTAC_DEPTH_TO_SPACE] = { size_images, NULL, false },
 	[VTAC_GEMM] = { size_gemm, NULL, false }, [VTAC_MATMUL] = { size_matmul, NULL, false },
 	[VTAC_NORM] = { size_norm, NULL, false }, [VTAC_SOFTMAX] = { size_softmax, NULL, false },
-	[VTAC_REDUCE] = { size_reduce, bounds_reduced, false }, [VTAC_ARG] = { size_arg, NULL, false },
+	[VTAC_REDUCE] = { size_reduce, bounds_reduced, false },
+	[VTAC_ARG] = { size_arg, NULL, false },
 	[VTAC_TOP] = { size_top, NULL, true }, [VTAC_CUM_SUM] = { size_cum_sum, NULL, false },
 	[VTAC_TRANSPOSE] = { size_transpose, NULL, false },
 	[VTAC_SPLIT] = { size_split, NULL, false }, [VTAC_PAD] = { size_pad, NULL, false },

@@ -19,7 +19,7 @@ static double magnitude(double x)
 	return x < 0 ? -x : x;
 }
 
-/* Exchange row @k with the one below whose value in column @k is the greatest; true: they differ. */
+/* Exchange row @k with the one below whose value in column @k is the greatest: do they differ? */
 static bool pivot(double *a, size_t n, size_t k)
 {
 	size_t best = k;

@@ -15,7 +15,8 @@ int cpu_dft_f32_need(const struct vtacpu_dft_f32 *p, struct vtacpu_need *need)
 	need->work = cpu_mul(cpu_count(y, 5), p->count);
 	return cpu_operand(need, cpu_count(x, 4), 4) ||
 	       cpu_operand_if(need, p->has_window, p->count, 4) ||
-	       cpu_operand(need, cpu_count(y, 5), 4) || cpu_scratch(need, 16ull * p->count) ? -1 : 0;
+	       cpu_operand(need, cpu_count(y, 5), 4) ||
+	       cpu_scratch(need, 16ull * p->count) ? -1 : 0;
 }
 
 /* The sum over a frame's values, @step values apart, for bin @k; @turn has cosines, then sines. */
@@ -53,7 +54,8 @@ void vtacpu_dft_f32(const struct vtacpu_dft_f32 *p, void *const *io, void *scrat
 	}
 	for (size_t b = 0; b < p->batch; b++)
 		for (size_t f = 0; f < p->frames; f++) {
-			size_t first = f * p->step, left = first < p->length ? p->length - first : 0;
+			size_t first = f * p->step;
+			size_t left = first < p->length ? p->length - first : 0;
 
 			for (uint32_t k = 0; k < p->bins; k++)
 				for (size_t i = 0; i < p->inner; i++, y += 2)

@@ -79,7 +79,8 @@ static float source(const struct vtacpu_resample *p, uint32_t d, uint32_t at)
 		return (x + 0.5f) / scale;
 	case VTACPU_CROP:
 		return p->out[d] == 1 ? 0.5f * (p->start[d] + p->end[d]) * (in - 1) :
-		       p->start[d] * (in - 1) + x * (p->end[d] - p->start[d]) * (in - 1) / (out - 1);
+		       p->start[d] * (in - 1) +
+		       x * (p->end[d] - p->start[d]) * (in - 1) / (out - 1);
 	default:
 		return (x + 0.5f) / scale - 0.5f;
 	}

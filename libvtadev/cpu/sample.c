@@ -181,7 +181,8 @@ static float pool_bin(const struct vtacpu_roi_align *p, const float *x, const st
 		if (!find_between(at, p->h, &v))
 			continue;
 		for (uint32_t j = 0; j < bin->cols; j++) {
-			const float *a = x + (size_t)v.first * p->w, *b = x + (size_t)v.second * p->w;
+			const float *a = x + (size_t)v.first * p->w;
+			const float *b = x + (size_t)v.second * p->w;
 			float w[4], value[4];
 
 			at = bin->left + ((float)j + 0.5f) * bin->width / (float)bin->cols;

@@ -68,7 +68,8 @@ static void add_row(const struct vtacpu_conv_3d_f32 *p, uint32_t k, float w, con
 }
 
 /* Add an input channel, by its weights, to an output channel. */
-static void add_channel(const struct vtacpu_conv_3d_f32 *p, const float *x, const float *w, float *y)
+static void add_channel(const struct vtacpu_conv_3d_f32 *p, const float *x, const float *w,
+			float *y)
 {
 	const struct vtacpu_window_3d *win = &p->win;
 	const uint32_t *outer = p->transposed ? win->in : win->out;

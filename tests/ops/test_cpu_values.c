@@ -830,7 +830,8 @@ TEST(normalised_by_channels_around)
 		run(&c, VTACPU_LRN_F32, &p);
 		x = c.io[0];
 		for (uint32_t k = 0; k < p.n * p.c * p.plane; k++) {
-			int32_t ch = (int32_t)(k / p.plane % p.c), first = ch - (int32_t)(p.size - 1) / 2;
+			int32_t ch = (int32_t)(k / p.plane % p.c);
+			int32_t first = ch - (int32_t)(p.size - 1) / 2;
 			double sum = 0;
 
 			for (int32_t j = first; j < first + (int32_t)p.size; j++)

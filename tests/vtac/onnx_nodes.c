@@ -5,8 +5,8 @@
  *
  *	onnx_nodes DIRECTORY LIST [table]
  *
- * With table, prints the lines of the table in docs/models.md instead: for each operator, how many of
- * its tests pass. Operators that the page excludes are counted apart.
+ * With table, prints the lines of the table in docs/models.md instead: for each operator, how many
+ * of its tests pass. Operators that the page excludes are counted apart.
  *
  * LIST names the tests that must pass, and those after a "!" whose data is known to be
  * wrong. Any other may be unsupported, which is an error with a sentence, but never
