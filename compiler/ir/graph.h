@@ -90,7 +90,7 @@ enum vtac_op {
 	VTAC_NON_ZERO,		/* x: coordinates [rank][count] */
 	VTAC_UNIQUE,		/* x: numbers of slices [count] */
 	VTAC_UNIQUE_INVERSE,	/* x: of each slice, the place in that list */
-	VTAC_NMS,		/* boxes, scores, [most], [overlap], [least score], [boxes in use] */
+	VTAC_NMS,		/* boxes, scores, [most], [overlap], [least], [boxes in use] */
 	VTAC_COUNT,		/* such a list: the entries in it, a scalar */
 	VTAC_GATHER, VTAC_GATHER_ELEMENTS, VTAC_GATHER_ND,	/* x, indices */
 	VTAC_SCATTER_ELEMENTS, VTAC_SCATTER_ND,			/* x, indices, updates */

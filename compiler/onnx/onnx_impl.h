@@ -46,7 +46,7 @@ int onnx_dtype(int32_t type);
 /* FLOAT16 or BFLOAT16. */
 bool onnx_is_half(int32_t type);
 bool onnx_is_bfloat(int32_t type);
-/* The file's type of the input or constant @name, or of another tensor if the file says it; or 0. */
+/* The file's type of the input, constant or, if the file says it, other tensor @name; or 0. */
 int32_t onnx_type_of(const struct onnx_reader *r, const char *name);
 const char *onnx_type_name(int64_t type);
 /* Set dtype, shape and data of @t from @p. */

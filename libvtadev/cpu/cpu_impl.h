@@ -266,8 +266,8 @@ float cpu_floor(float x);
 float cpu_ceil(float x);
 
 /*
- * The frequent operators of two floats. The greatest and least of NaN and a number is NaN, as ONNX's
- * Max and Min have it.
+ * The frequent operators of two floats. The greatest and least of NaN and a number is NaN, as
+ * ONNX's Max and Min have it.
  */
 CPU_INLINE
 float cpu_two_floats(uint32_t op, float a, float b)

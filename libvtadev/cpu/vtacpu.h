@@ -660,8 +660,8 @@ void vtacpu_count(const struct vtacpu_count *p, void *const *io, void *scratch);
 /*
  * vtacpu_unique() - list slices that differ from all others
  *
- * x of type [outer][count][inner] -> y int64 [count]: slice i is all x[o][i][j]. Of equal slices the
- * first is listed; in the order of their values (sorted: value by value, NaN last), or of their
+ * x of type [outer][count][inner] -> y int64 [count]: slice i is all x[o][i][j]. Of equal slices
+ * the first is listed; in the order of their values (sorted: value by value, NaN last), or of their
  * numbers; -1 where there are no more.
  */
 struct vtacpu_unique {
@@ -670,7 +670,7 @@ struct vtacpu_unique {
 };
 void vtacpu_unique(const struct vtacpu_unique *p, void *const *io, void *scratch);
 
-/* vtacpu_unique_inverse() - x -> y int64 [count]: the place of slice i, or its equal, in that list */
+/* vtacpu_unique_inverse() - x -> y int64 [count]: the place of slice i or its equal in that list */
 void vtacpu_unique_inverse(const struct vtacpu_unique *p, void *const *io, void *scratch);
 
 /*
@@ -715,7 +715,7 @@ void vtacpu_resample(const struct vtacpu_resample *p, void *const *io, void *scr
  *
  * x [n][c][in[0]][in[1]][in[2]], grid [n][out[0]][out[1]][out[2]][axes] -> y [n][c][out...]: axes
  * is 2 (then in[0] and out[0] are 1) or 3; the coordinates of a place are the last dimension's
- * first, from -1 to 1: from centre to centre of the outer values with align, else from edge to edge.
+ * first, from -1 to 1: between centres of the outer values with align, else between edges.
  * Outside is 0 (ZEROS), the nearest value (BORDER), or the mirrored one (REFLECTION).
  */
 enum vtacpu_grid_pad { VTACPU_GRID_ZEROS = 0, VTACPU_GRID_BORDER, VTACPU_GRID_REFLECTION };
@@ -777,9 +777,9 @@ void vtacpu_conv_3d_f32(const struct vtacpu_conv_3d_f32 *p, void *const *io, voi
 /*
  * vtacpu_pool_3d_f32() - pool floats in one to three dimensions
  *
- * x [n][c][in...] -> y [n][c][out...]: the greatest value, the mean of those inside (AVG) or of those
+ * x [n][c][in...] -> y [n][c][out...]: the greatest value, the mean of those inside (AVG) or of these
  * and the pads (AVG_PAD, to behind the input), the root of the sum of |x|^power (LP), or, as int64,
- * the place in x of the greatest (PLACE; by_column: counted with the last two dimensions exchanged).
+ * the place in x of the greatest (PLACE; by_column: with the last two dimensions exchanged).
  */
 enum vtacpu_pool_3d_kind {
 	VTACPU_POOL_3D_MAX = 0, VTACPU_POOL_3D_AVG, VTACPU_POOL_3D_AVG_PAD, VTACPU_POOL_3D_LP,
