@@ -48,7 +48,8 @@ static void size_strip(struct plan *p, uint32_t rows, uint32_t cols)
 	const struct vtacpu_window *w = &p->win;
 	uint64_t width = (uint64_t)spots_of(cols) * CPU_LANES +
 			 (w->kw - 1ull) * w->dil_w / w->stride_w;
-	uint64_t all = cpu_mul(cpu_mul((rows - 1ull) * p->row_step + p->row_span, p->phases), width);
+	uint64_t lines = (rows - 1ull) * p->row_step + p->row_span;
+	uint64_t all = cpu_mul(cpu_mul(lines, p->phases), width);
 
 	all = all > COUNT_MAX ? COUNT_MAX : all;
 	p->rows = rows;

@@ -342,7 +342,8 @@ struct cpu_spot {
 };
 
 /*
- * y[r * y_row + out + c] = start[r] + sum over l < k of a[r * a_row + l * a_col] * b[at[l] + in + c],
+ * y[r * y_row + out + c] = start[r] + sum over l < k of
+ *	a[r * a_row + l * a_col] * b[at[l] + in + c],
  * in the order of l, for r < rows, each of the spots, and c < lanes. All eight columns of a spot
  * are read in b. start may be NULL. With resume, y has the sum so far, and start is not used.
  */

@@ -133,7 +133,7 @@ void float_row(uint32_t op, float *y, const float *a, size_t as, const float *b,
 }
 
 CPU_BODY cpu_float_row_body(bool wide, uint32_t op, float *y, const float *a, size_t as,
-			 const float *b, size_t bs, uint32_t n)
+			    const float *b, size_t bs, uint32_t n)
 {
 	(void)wide;
 	switch (op) {
@@ -212,8 +212,10 @@ void vtacpu_binary_i8(const struct vtacpu_binary_i8 *p, void *const *io, void *s
 
 			for (uint32_t j = 0; j < some; j++)
 				acc[j] = int_of(p->cast.op,
-						(uint32_t)a[(at + j) * r.step[0]] * (uint32_t)p->a_mul,
-						(uint32_t)b[(at + j) * r.step[1]] * (uint32_t)p->b_mul);
+						(uint32_t)a[(at + j) * r.step[0]] *
+							(uint32_t)p->a_mul,
+						(uint32_t)b[(at + j) * r.step[1]] *
+							(uint32_t)p->b_mul);
 			cpu_post_row(&post, 0, acc, y + at, some);
 		}
 	}

@@ -61,6 +61,7 @@ CPU_BODY add_products(unsigned int rows, unsigned int spots, const struct cpu_pr
 typedef void add_fn(const struct cpu_product *p, const float *const *a, const float *const *b,
 		    sums *sum);
 
+#define ANY
 #define SHAPE(name, rows, spots, attributes)						\
 static __attribute__((noinline)) attributes						\
 void name(const struct cpu_product *p, const float *const *a, const float *const *b,	\
@@ -73,12 +74,12 @@ void name(const struct cpu_product *p, const float *const *a, const float *const
 }
 
 /* As many as 16 registers of 4 floats hold. */
-SHAPE(add_6x1, 6, 1, )
-SHAPE(add_4x1, 4, 1, )
-SHAPE(add_2x1, 2, 1, )
-SHAPE(add_2x2, 2, 2, )
-SHAPE(add_1x1, 1, 1, )
-SHAPE(add_1x3, 1, 3, )
+SHAPE(add_6x1, 6, 1, ANY)
+SHAPE(add_4x1, 4, 1, ANY)
+SHAPE(add_2x1, 2, 1, ANY)
+SHAPE(add_2x2, 2, 2, ANY)
+SHAPE(add_1x1, 1, 1, ANY)
+SHAPE(add_1x3, 1, 3, ANY)
 #ifdef VTACPU_AVX2
 #define AVX2	__attribute__((target("avx2")))
 SHAPE(wide_6x1, 6, 1, AVX2)

@@ -224,7 +224,7 @@ void integer_values(uint32_t op, uint32_t type, void *y, const void *a, size_t a
 
 	for (uint32_t i = 0; i < n; i++)
 		put_integer(y, i, to, integer_of(op, type, integer_at(a, i * as, type),
-						     integer_at(b, i * bs, type)));
+						 integer_at(b, i * bs, type)));
 }
 
 /* Values of a type, a constant. */

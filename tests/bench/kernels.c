@@ -36,7 +36,8 @@ static const struct kind {
 		.n = 1, .ic = in, .ih = size, .iw = size, .oc = out,				\
 		.oh = ((size) - 1) / (stride) + 1, .ow = ((size) - 1) / (stride) + 1,		\
 		.kh = k, .kw = k, .stride_h = stride, .stride_w = stride,			\
-		.pad_top = (k) / 2, .pad_left = (k) / 2, .dil_h = 1, .dil_w = 1, .groups = by },	\
+		.pad_top = (k) / 2, .pad_left = (k) / 2, .dil_h = 1, .dil_w = 1,		\
+		.groups = by },									\
 		.has_bias = 1, .act = { VTACPU_ACT_CLIP, 0, 6 } } }, true }
 	CONV("conv 3x3, 64 to 64, 56", 64, 56, 64, 3, 1, 1),
 	CONV("conv 3x3, 256 to 256, 14", 256, 14, 256, 3, 1, 1),
@@ -107,10 +108,11 @@ static const struct kind {
 	{ "ReduceMean over channels, 144, 56", VTACPU_REDUCE_F32, { .reduce_f32 = {
 		VTACPU_REDUCE_MEAN, 2, 1, { 144, 3136 } } }, false },
 #define POOL(name, op, k, step, pad, in, out)							\
-	{ name, VTACPU_POOL_WINDOW_F32, { .pool_window_f32 = { .pool = {				\
+	{ name, VTACPU_POOL_WINDOW_F32, { .pool_window_f32 = { .pool = {			\
 		.kind = op, .n = 1, .c = 64, .ih = in, .iw = in, .oh = out, .ow = out,		\
 		.kh = k, .kw = k, .stride_h = step, .stride_w = step, .pad_top = pad,		\
-		.pad_left = pad, .pad_bottom = pad, .pad_right = pad, .dil_h = 1, .dil_w = 1 } } }, false }
+		.pad_left = pad, .pad_bottom = pad, .pad_right = pad,				\
+		.dil_h = 1, .dil_w = 1 } } }, false }
 	POOL("MaxPool 3x3 / 2", VTACPU_POOL_MAX, 3, 2, 1, 112, 56),
 	POOL("MaxPool 2x2 / 2", VTACPU_POOL_MAX, 2, 2, 0, 112, 56),
 	POOL("AveragePool 3x3", VTACPU_POOL_AVG, 3, 1, 1, 56, 56),
