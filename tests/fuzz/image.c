@@ -78,7 +78,7 @@ static void run(const struct vtaimage *image)
 	const struct core_config cfg = {
 		c->log_inp_width, c->log_wgt_width, c->log_acc_width, c->log_batch, c->log_block,
 		c->log_uop_buff_size, c->log_inp_buff_size, c->log_wgt_buff_size,
-		c->log_acc_buff_size, 2,
+		c->log_acc_buff_size, 2, 0, 0,
 	};
 	struct steps s = { .image = *image };
 	struct vtaimage_step step;
