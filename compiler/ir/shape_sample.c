@@ -22,8 +22,8 @@ int shape_roi_align(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0], *rois = node->in[1], *image = node->in[2];
 
-	if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 4 || image->rank != 1 ||
-	    image->dims[0] != rois->dims[0] || image->dtype != VTAC_I64 ||
+	if (x->rank != 4 || x->dtype != VTAC_F32 || rois->rank != 2 || rois->dims[1] != 4 ||
+	    image->rank != 1 || image->dims[0] != rois->dims[0] || image->dtype != VTAC_I64 ||
 	    rois->dtype != VTAC_F32)
 		return vtac_fail(g, node, "Its regions do not fit its input.");
 	if (node->attr.roi.h < 1 || node->attr.roi.h > SHAPE_PARAM_MAX || node->attr.roi.w < 1 ||

@@ -398,7 +398,7 @@ static int size_reshape(struct sizes *s)
 		if (product(y, d) == before && y->dims[d] == n)
 			return keep(s, x, d);
 	for (int d = 0; d < y->rank; d++) {
-		if (product(y, d) != before || y->dims[d] == 1)
+		if (product(y, d) != before || y->dims[d] <= 1 || !n)
 			continue;
 		if (y->dims[d] % n == 0)
 			return set_size(s, y, d, two(s, VTAC_MUL, x->size,
