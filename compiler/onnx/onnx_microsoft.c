@@ -98,7 +98,11 @@ static int read_inner(struct onnx_node *n, const char *name, unsigned int n_in,
 		if (!out[i])
 			return -1;
 	}
-	if (!in[0] || m.op->read(&m))
+	/* Operators of any number of inputs need each of them. */
+	for (unsigned int i = 0; i < n_in; i++)
+		if (!in[i] && (i < m.op->min_in || m.op->max_in > 65536))
+			return -1;
+	if (m.op->read(&m))
 		return -1;
 	n->used |= m.used;
 	return 0;
@@ -540,16 +544,24 @@ static struct vtac_tensor *attend(struct onnx_node *n, const struct attention *a
 		       (const int64_t[]){ 0, 0, -1 });
 }
 
-/* The dimensions of a mask: lengths made by finish_lengths() have one, others usually two. */
+/*
+ * The dimensions of a mask: lengths made by finish_lengths() have one, others usually two. A file
+ * may have a cycle, which is found when it has been read: the steps are limited.
+ */
 static int rank_of(const struct vtac_tensor *t)
 {
-	const struct vtac_node *node = t->producer;
+	for (int steps = 0; steps < 16; steps++) {
+		const struct vtac_node *node = t->producer;
 
-	if (t->rank >= 0 || !node)
-		return t->rank >= 0 ? t->rank : 2;
-	if (node->op == VTAC_REDUCE)
-		return 1;
-	return node->op == VTAC_CAST || node->op == VTAC_IDENTITY ? rank_of(node->in[0]) : 2;
+		if (t->rank >= 0)
+			return t->rank;
+		if (node && node->op == VTAC_REDUCE)
+			return 1;
+		if (!node || (node->op != VTAC_CAST && node->op != VTAC_IDENTITY))
+			break;
+		t = node->in[0];
+	}
+	return 2;
 }
 
 /* A mask of the first keys of each image, as many as its length */

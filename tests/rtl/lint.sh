@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
 
-sources="card/rtl/core/vta_isa_pkg.sv $(ls card/rtl/core/*.sv | grep -v vta_isa_pkg)"
+sources="card/rtl/core/vta_isa_pkg.sv $(find card/rtl/core -name '*.sv' ! -name vta_isa_pkg.sv | sort)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2034	# tap.sh shows it
