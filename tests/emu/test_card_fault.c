@@ -298,7 +298,7 @@ TEST(refused_writes_that_are_posted)
 	assert_int_equal(rig_counter(r, VTA_COUNTER_FAULTS), 0);
 	/* Reads are answered, or not. */
 	expect(&b, vtadev_desc_copy(DATA, GONE, 1), VTA_FAULT_DMA, VTA_ACCESS_COPY_SRC, GONE);
-	/* A queue whose records nobody receives goes on; its registers are there. */
+	/* A queue without a receiver of its records goes on; its registers are there. */
 	rig_queue(r, &b.q, 5, 3, 4);
 	rig_set64(r, REG_QUEUE_STATUS_LO(5), GONE_BUS);
 	rig_set(r, REG_QUEUE_CTRL(5), REG_QUEUE_CTRL_ENABLE);

@@ -172,7 +172,7 @@ static void a_disturbed_run_fails(void **state)
 			assert_said_once(catch_end(), "another program has used the card");
 		else
 			free(catch_end());
-		/* What it stored may be wrong. */
+		/* Its results may be wrong. */
 		operands_check(&o, &q.core, RT_FORWARD);
 	}
 	operands_free(&o);

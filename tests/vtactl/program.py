@@ -169,7 +169,7 @@ def profile_layers(device):
         return r
     for row in card:
         formula = row["formula"]
-        # What a layer's last instructions leave to the next one's begin.
+        # The last instructions of a layer may end after the next one has begun.
         if not 0 <= row["cycles"] - formula["cycles"] <= 16 or row["bytes"] <= 0 or \
                 formula["limit"] not in ("compute", "memory", "latency") or \
                 not 0 < formula["least_cycles"] <= formula["cycles"]:

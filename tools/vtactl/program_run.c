@@ -213,7 +213,7 @@ int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor
 	return ret;
 }
 
-/* Where data decides a size, bring what is in use together, and say how much it is. */
+/* Bring the parts in use of a tensor together if data decides its size, and return that size. */
 static void cut_output(struct vtaprog *prog, uint32_t i, struct vtaimage_tensor *t, void *values,
 		       const struct program_run *r)
 {
