@@ -23,7 +23,8 @@ CONVERSION = re.compile(r"%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:hh|h|ll|l|z)?[a-zA-Z]")
 
 KERNEL = [
     (re.compile(rf"\bdev_(?:err|warn)(?:_ratelimited)?\(\s*[^\",]+,\s*{LITERALS}"), "{}"),
-    (re.compile(rf"\bvta_card_request_reset\([^\",]+,\s*{LITERALS}"), "{}: resetting the card"),
+    (re.compile(rf"\bvta_card_(?:request_reset|fail)\([^\";]+,\s*{LITERALS}"),
+     "{}: resetting the card"),
 ]
 VTACTL = [
     (re.compile(rf"\b(?:ctl_fail|fail|test_says|test_note)\([^;]*?,\s*{LITERALS}\s*[,)]"), "{}"),
