@@ -23,7 +23,7 @@ CONVERSION = re.compile(r"%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:hh|h|ll|l|z)?[a-zA-Z]")
 
 KERNEL = [
     (re.compile(rf"\bdev_(?:err|warn)(?:_ratelimited)?\(\s*[^\",]+,\s*{LITERALS}"), "{}"),
-    (re.compile(rf"\bvta_card_(?:request_reset|fail)\([^\";]+,\s*{LITERALS}"),
+    (re.compile(rf"\bvta_card_(?:request_reset|fail)\([^\";{{]+,\s*{LITERALS}"),
      "{}: resetting the card"),
 ]
 VTACTL = [
