@@ -68,7 +68,9 @@ struct heap {
 
 static bool is_better(const struct heap *h, uint32_t a, uint32_t b)
 {
-	return h->scores[a] > h->scores[b] || (h->scores[a] == h->scores[b] && a < b);
+	float first = h->scores[a], second = h->scores[b];
+
+	return first > second || (first == second && a < b);
 }
 
 static void sink(struct heap *h, uint32_t i)

@@ -209,8 +209,8 @@ void vtacpu_resample(const struct vtacpu_resample *p, void *const *io, void *scr
 	for (uint32_t d = 0; d < p->rank; d++) {
 		size_t n = (size_t)p->out[d] * taps_of(p, d);
 
-		taps[d] = (struct taps) { taps_of(p, d), (int32_t *)memory,
-					  (float *)(memory + 4 * n), memory + 8 * n };
+		taps[d] = (struct taps) { taps_of(p, d), (void *)memory, (void *)(memory + 4 * n),
+					  memory + 8 * n };
 		find_dimension(p, d, &taps[d]);
 		memory += (8 * n + p->out[d] + 7) / 8 * 8;
 	}

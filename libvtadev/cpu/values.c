@@ -255,12 +255,11 @@ void vtacpu_binary(const struct vtacpu_binary *p, void *const *io, void *scratch
 	(void)scratch;
 	cpu_collapse(p->cast.rank, p->cast.dims, 2, strides, &r);
 	for (size_t i = 0; i < r.rows; i++, y += (size_t)r.n * to, cpu_next_row(&r)) {
-		const uint8_t *a = (const uint8_t *)io[0] + r.at[0] * bytes;
-		const uint8_t *b = (const uint8_t *)io[1] + r.at[1] * bytes;
+		const void *a = (const uint8_t *)io[0] + r.at[0] * bytes;
+		const void *b = (const uint8_t *)io[1] + r.at[1] * bytes;
 
 		if (p->type == VTACPU_F32)
-			float_row(op, y, (const float *)a, r.step[0], (const float *)b, r.step[1],
-				  r.n);
+			float_row(op, y, a, r.step[0], b, r.step[1], r.n);
 		else if (p->type == VTACPU_I64)
 			integer_row(op, VTACPU_I64, y, a, r.step[0], b, r.step[1], r.n);
 		else if (p->type == VTACPU_I32)
