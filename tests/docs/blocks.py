@@ -79,15 +79,18 @@ def blocks(document):
 
 def run_here(commands, table, used, name):
     """The lines of a script, without those that are run elsewhere."""
-    script, rest = [], False
+    script, rest, settings = [], False, []
     for line in "\n".join(commands).replace("\\\n", " ").splitlines():
         bare = " ".join(re.sub(r"(^|\s+)#\s.*$", "", line).split())
         if bare in table:
             used.add(bare)
+            settings += re.findall(r"^(?:export|unset) .*", bare)
             Tap.result(True, f"{name}: {bare} (elsewhere)")
             continue
         rest = rest or bool(bare)
         script.append(line)
+    for setting in settings if rest else ():
+        Tap.result(False, f"{name}: {setting} is left out of commands that run")
     return script if rest else None
 
 
