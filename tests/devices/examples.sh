@@ -92,8 +92,10 @@ check "--json prints classes as JSON" printed_json
 check "and cards as well" printed_json "--cards=$device"
 check "a device that is none is refused" refused "not the index" --cards none-such image="$dir/images"
 check "vtactl lists the device" sh -c "build/tools/vtactl list --all | grep -q '^$device.*  -  -\$'"
-check "vtactl has no status of it, and says so" \
-	sh -c "build/tools/vtactl status '$device' 2>&1 | grep -q 'not a card of the driver'"
+check "vtactl shows a device in the process" \
+	sh -c "build/tools/vtactl status '$device' | grep -q 'state  *in the process of a program'"
+check "which is no card of the driver's, and dump says so" \
+	sh -c "build/tools/vtactl dump '$device' 2>&1 | grep -q 'not a card of the driver'"
 
 # says WORDS COMMAND...: fails, and the message has the words
 says() {
