@@ -179,8 +179,8 @@ static OrtStatus *read_number(const OrtSessionOptions *options, const char *name
 		return NULL;
 	n = strtoul(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end || n < 1 || n > most)
-		return ort_fail(ORT_INVALID_ARGUMENT, "option %s is \"%s\", not a number from 1 to %u",
-				name, text, most);
+		return ort_fail(ORT_INVALID_ARGUMENT,
+				"option %s is \"%s\", not a number from 1 to %u", name, text, most);
 	*number = (unsigned int)n;
 	return NULL;
 }
@@ -322,8 +322,8 @@ static OrtStatus *ORT_API_CALL factory_devices(OrtEpFactory *f,
 static OrtStatus *ORT_API_CALL factory_create(OrtEpFactory *f,
 					      const OrtHardwareDevice *const *devices,
 					      const OrtKeyValuePairs *const *metadata, size_t n,
-					      const OrtSessionOptions *options, const OrtLogger *log,
-					      OrtEp **ep)
+					      const OrtSessionOptions *options,
+					      const OrtLogger *log, OrtEp **ep)
 {
 	struct provider *p = calloc(1, sizeof(*p));
 	OrtStatus *err;

@@ -446,8 +446,10 @@ static OrtStatus *read_border(struct fused *f, struct graph *g, const OrtNode *n
 		return ort_no_memory();
 	part->outputs = part->inputs + n_in;
 	f->out = f->in + n_in;
-	f->n_in = part->n_inputs = n_in;
-	f->n_out = part->n_outputs = n_out;
+	f->n_in = n_in;
+	f->n_out = n_out;
+	part->n_inputs = n_in;
+	part->n_outputs = n_out;
 	TRY(ort->Node_GetInputs(node, infos, n_in));
 	TRY(ort->Node_GetOutputs(node, infos + n_in, n_out));
 	for (size_t i = 0; i < n_in + n_out; i++) {

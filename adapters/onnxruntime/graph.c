@@ -9,7 +9,7 @@
 
 struct memory_block {
 	struct memory_block *next;
-	_Alignas(max_align_t) unsigned char bytes[];
+	max_align_t bytes[];
 };
 
 void *memory_get(struct memory *m, size_t n, size_t size)

@@ -33,8 +33,10 @@ struct use {
 
 static size_t find_part(size_t *part, size_t i)
 {
-	while (part[i] != i)
-		i = part[i] = part[part[i]];
+	while (part[i] != i) {
+		part[i] = part[part[i]];
+		i = part[i];
+	}
 	return i;
 }
 

@@ -218,7 +218,7 @@ struct vtac_net_options {
  * struct vtac_net_placement - the devices of a net's nodes
  * @card: number of nodes on the card, after activations are merged into them
  * @cpu: number of nodes on the CPU
- * @unscaled: a tensor of the card has no scale in the model, so that vtac_net_compile() needs images
+ * @unscaled: a tensor of the card has no scale in the model: vtac_net_compile() needs images
  */
 struct vtac_net_placement {
 	unsigned int card, cpu;

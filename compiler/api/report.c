@@ -166,7 +166,8 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 		"regions of the card    %10u\ncycles of the card     %10" PRIu64 "\n", p->n_streams,
 		p->cycles);
 	if (p->cycles)
-		fprintf(f, "time of the card       %10.3f ms at %g MHz: at most %.1f runs a second\n",
+		fprintf(f,
+			"time of the card       %10.3f ms at %g MHz: at most %.1f runs a second\n",
 			ms_of(how, p->cycles), clock_of(how) / 1e3, 1e3 / ms_of(how, p->cycles));
 	fprintf(f, "copies                 %10u (%" PRIu64 " values)\n", t.copies, t.copied);
 	print_memory(f, "weights", p->weight_bytes, 0);

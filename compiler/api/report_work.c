@@ -36,7 +36,8 @@ struct vtaops_work *report_count_work(const struct vtac_program *p)
 {
 	unsigned int n = p->graph->n_nodes;
 	struct vtaops_work *all = calloc(n + 1, sizeof(*all)), *work = calloc(n + 1, sizeof(*work));
-	struct cut_stream s = { calloc(n + 1, sizeof(*s.nodes)), calloc(n + 1, sizeof(*s.cuts)), 0 };
+	struct cut_stream s = {
+		.nodes = calloc(n + 1, sizeof(*s.nodes)), .cuts = calloc(n + 1, sizeof(*s.cuts)) };
 
 	for (uint32_t i = 0; all && work && s.nodes && s.cuts && i < p->n_streams; i++) {
 		find_nodes(p, i, &s);
