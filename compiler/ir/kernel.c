@@ -702,6 +702,40 @@ bool kernel_all_empty(const struct vtac_node *node)
 	return true;
 }
 
+/* A tensor holds what the kernel reads or writes of it, whatever shapes and types let through. */
+static int check_operands(struct vtac_graph *g, const struct vtac_node *node,
+			  const struct vtac_call *c)
+{
+	for (unsigned int i = 0; i < c->need.operands; i++) {
+		const struct vtac_tensor *t = c->io[i];
+		uint64_t bytes = t ? (uint64_t)vtac_bytes(t) : 0;
+
+		if (c->need.bytes[i] <= bytes)
+			continue;
+		vtac_fail(g, node, "Internal error: %.120s has %llu bytes, of which kernel %s takes %llu.",
+			  t ? t->name : "An operand that is left out", (unsigned long long)bytes,
+			  vtacpu_kernel_name(c->kernel), (unsigned long long)c->need.bytes[i]);
+		g->error.internal = true;
+		return -1;
+	}
+	return 0;
+}
+
+int kernel_check(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_call *c = &calls[i];
+
+		if (vtacpu_need(c->kernel, &c->p, &c->need))
+			return vtac_fail(g, node,
+					 "No kernel for the CPU can do it: %s.", c->need.why);
+		if (check_operands(g, node, c))
+			return -1;
+	}
+	return 0;
+}
+
 int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call **calls,
 	       unsigned int *n_calls)
 {
@@ -723,12 +757,5 @@ int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_c
 		return 0;
 	if (b->fn(g, node, *calls, n_calls))
 		return -1;
-	for (unsigned int i = 0; i < *n_calls; i++) {
-		struct vtac_call *c = &(*calls)[i];
-
-		if (vtacpu_need(c->kernel, &c->p, &c->need))
-			return vtac_fail(g, node,
-					 "No kernel for the CPU can do it: %s.", c->need.why);
-	}
-	return 0;
+	return kernel_check(g, node, *calls, *n_calls);
 }

@@ -17,6 +17,10 @@ uint32_t kernel_stride(const struct vtac_tensor *t, int rank, int d);
 /* Products of the dimensions before @axis and of those after it. */
 void kernel_around(const struct vtac_tensor *t, int axis, uint32_t *outer, uint32_t *inner);
 
+/* Fill in what calls need, and check that their operands have it: kernel.c */
+int kernel_check(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		 unsigned int n);
+
 /* The parameters that float and integer kernels share. */
 struct vtacpu_window kernel_window(const struct vtac_node *node);
 struct vtacpu_pool_window kernel_pool(const struct vtac_node *node);

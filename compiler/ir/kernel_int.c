@@ -196,7 +196,5 @@ int vtac_calls_int(struct vtac_graph *g, const struct vtac_node *node, struct vt
 	*n_calls = 1;
 	if (one_call(g, node, c))
 		return -1;
-	if (vtacpu_need(c->kernel, &c->p, &c->need))
-		return vtac_fail(g, node, "No kernel for the CPU can do it: %s.", c->need.why);
-	return 0;
+	return kernel_check(g, node, c, 1);
 }

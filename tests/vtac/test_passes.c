@@ -7,6 +7,7 @@
 #include "../frame.h"
 #include "net.h"
 #include "api/vtac.h"
+#include "ir/kernel.h"
 
 /* Residual blocks as ResNet has them, with or without a convolution beside. */
 static struct vtac_tensor *block(struct net *net, struct vtac_tensor *x, unsigned int i,
@@ -677,6 +678,34 @@ TEST(magnitudes_of_integers_are_folded)
 		assert_non_null(got);
 		for (unsigned int i = 0; i < 4; i++)
 			assert_int_equal(got[i], values[i] < 0 || k ? -values[i] : values[i]);
+		net_end(&net);
+	}
+}
+
+/* A kernel takes no more of a tensor than it has, if shapes or types should let one through. */
+TEST(no_kernel_gets_a_smaller_operand_than_it_reads)
+{
+	const enum vtac_dtype types[] = { VTAC_F32, VTAC_U8, VTAC_I64 };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct vtac_options opt = { 0 };
+		struct vtac_call *calls;
+		struct vtac_node *node;
+		struct vtac_tensor *x;
+		struct net net;
+		unsigned int n;
+
+		net_begin(&net, 32);
+		x = net_input(&net, 3, 4, 4);
+		node = net_node(&net, VTAC_DEPTH_TO_SPACE, "copy", x, NULL, NULL);
+		node->attr.depth_to_space.block = 1;
+		net_output(&net, node->out[0]);
+		net_pass(&net, vtac_pass_shape, &opt);
+		node->out[0]->dtype = types[i];
+		assert_int_equal(vtac_calls(net.g, node, &calls, &n), i == 1 ? -1 : 0);
+		assert_int_equal(net.g->error.internal, i == 1);
+		if (i == 1)
+			assert_non_null(strstr(net.g->error.text, "copy has 48 bytes, of which"));
 		net_end(&net);
 	}
 }
