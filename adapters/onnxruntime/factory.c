@@ -130,7 +130,8 @@ static void ORT_API_CALL provider_release_infos(OrtEp *ep, OrtNodeComputeInfo **
 {
 	(void)ep;
 	for (size_t i = 0; i < n; i++)
-		fused_free(infos[i]);
+		if (infos[i])
+			fused_free(infos[i]);
 }
 
 static OrtStatus *ORT_API_CALL provider_compile(OrtEp *ep, const OrtGraph **graphs,
@@ -142,7 +143,9 @@ static OrtStatus *ORT_API_CALL provider_compile(OrtEp *ep, const OrtGraph **grap
 		OrtStatus *err = fused_new(&provider_of(ep)->how, graphs[i], nodes[i], &infos[i]);
 
 		if (err) {
+			/* ONNX Runtime must not release them again. */
 			provider_release_infos(ep, infos, i);
+			memset(infos, 0, n * sizeof(*infos));
 			return err;
 		}
 	}

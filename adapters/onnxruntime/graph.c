@@ -62,7 +62,8 @@ static OrtStatus *read_shape(struct value *v, const OrtTensorTypeAndShapeInfo *t
 	if (v->rank > sizeof(v->dims) / sizeof(v->dims[0]))
 		return NULL;
 	TRY(ort->GetDimensions(tensor, v->dims, v->rank));
-	v->shaped = true;
+	/* An unknown rank is reported as 0: a value that may be a scalar is not known. */
+	v->shaped = v->rank > 0 || v->constant;
 	for (size_t i = 0; i < v->rank; i++)
 		v->shaped = v->shaped && v->dims[i] > 0;
 	return NULL;
@@ -104,15 +105,13 @@ struct slots {
 
 static OrtStatus *read_node(struct graph *g, struct node *node, struct slots *s)
 {
-	const char *domain;
 	size_t subgraphs, n_in;
 
 	TRY(ort->Node_GetNumInputs(node->node, &n_in));
 	TRY(ort->Node_GetNumImplicitInputs(node->node, &node->n_hidden));
 	TRY(ort->Node_GetNumOutputs(node->node, &node->n_out));
-	TRY(ort->Node_GetDomain(node->node, &domain));
 	TRY(ort->Node_GetNumSubgraphs(node->node, &subgraphs));
-	node->plain = !subgraphs && (!domain[0] || !strcmp(domain, "ai.onnx"));
+	node->plain = !subgraphs;
 	node->n_in = n_in + node->n_hidden;
 	s->in = memory_get(&g->memory, node->n_in + node->n_out + 1, sizeof(*s->in));
 	node->in = memory_get(&g->memory, node->n_in + node->n_out + 1, sizeof(*node->in));

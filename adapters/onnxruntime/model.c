@@ -11,6 +11,11 @@
 #include "onnx.pb-c.h"
 #include "provider.h"
 
+/* Sizes of the format are of 32 bits. */
+#define FILE_MAX	INT32_MAX
+/* Bytes of a file with one node, besides its constants */
+#define FILE_REST	(1 << 20)
+
 struct writer {
 	const struct graph *g;
 	struct memory memory;
@@ -154,6 +159,18 @@ static OrtStatus *read_attribute(struct writer *w, const OrtOpAttr *attr, OrtOpA
 	return *bytes ? ort->ReadOpAttr(attr, type, *values, *bytes, &got) : NULL;
 }
 
+/* ONNX Runtime has strings one after the other, each with a NUL at its end. */
+static OrtStatus *split_strings(struct writer *w, Onnx__AttributeProto *a, char *text, size_t bytes)
+{
+	a->strings = memory_get(&w->memory, bytes + 1, sizeof(*a->strings));
+	if (!a->strings)
+		return ort_no_memory();
+	for (char *end = text + bytes; text < end; text += strlen(text) + 1)
+		a->strings[a->n_strings++] = (ProtobufCBinaryData) {
+			.len = strlen(text), .data = (uint8_t *)text };
+	return NULL;
+}
+
 static OrtStatus *fill_attribute(struct writer *w, Onnx__AttributeProto *a, const OrtOpAttr *attr)
 {
 	OrtOpAttrType type;
@@ -197,6 +214,9 @@ static OrtStatus *fill_attribute(struct writer *w, Onnx__AttributeProto *a, cons
 		a->has_s = 1;
 		a->s = (ProtobufCBinaryData) { .len = strlen(values), .data = values };
 		return NULL;
+	case ORT_OP_ATTR_STRINGS:
+		a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS;
+		return split_strings(w, a, values, bytes);
 	case ORT_OP_ATTR_TENSOR:
 		a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
 		a->t = new_tensor(w);
@@ -258,7 +278,7 @@ static OrtStatus *write_node(struct writer *w, size_t i, bool numbered)
 {
 	const struct node *node = &w->g->nodes[i];
 	Onnx__NodeProto *n = memory_get(&w->memory, 1, sizeof(*n));
-	const char *name, *type;
+	const char *name, *type, *domain;
 
 	if (!n)
 		return ort_no_memory();
@@ -272,7 +292,9 @@ static OrtStatus *write_node(struct writer *w, size_t i, bool numbered)
 	TRY(ort->Node_GetName(node->node, &name));
 	TRY(ort->Node_GetOperatorType(node->node, &type));
 	n->name = numbered ? make_name(w, "n", i) : (char *)(uintptr_t)name;
+	TRY(ort->Node_GetDomain(node->node, &domain));
 	n->op_type = (char *)(uintptr_t)type;
+	n->domain = (char *)(uintptr_t)domain;
 	n->n_input = node->n_in;
 	n->n_output = node->n_out;
 	n->input = write_slots(w, node->in, node->n_in);
@@ -336,9 +358,8 @@ static OrtStatus *write_border(struct writer *w, const struct part *part)
 
 static OrtStatus *pack(const Onnx__ModelProto *m, uint8_t **data, size_t *size)
 {
-	/* Sizes of the format are of 32 bits. */
 	*size = onnx__model_proto__get_packed_size(m);
-	if (*size > INT32_MAX)
+	if (*size > FILE_MAX)
 		return ort_fail(ORT_NOT_IMPLEMENTED, "the model has more than 2 GiB");
 	*data = malloc(*size + 1);
 	if (!*data)
@@ -369,6 +390,101 @@ static OrtStatus *write_model(struct writer *w, const struct part *part, bool nu
 	m.graph = &w->file;
 	TRY(write_opsets(w, &m));
 	return pack(&m, data, size);
+}
+
+static bool is_writable(OrtOpAttrType type)
+{
+	switch (type) {
+	case ORT_OP_ATTR_INT:
+	case ORT_OP_ATTR_INTS:
+	case ORT_OP_ATTR_FLOAT:
+	case ORT_OP_ATTR_FLOATS:
+	case ORT_OP_ATTR_STRING:
+	case ORT_OP_ATTR_STRINGS:
+	case ORT_OP_ATTR_TENSOR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Find the bytes of a tensor; @numbers: out: it has no texts. */
+static OrtStatus *measure_tensor(const OrtValue *value, size_t *bytes, bool *numbers)
+{
+	OrtTensorTypeAndShapeInfo *info;
+	ONNXTensorElementDataType type;
+	OrtStatus *err;
+
+	TRY(ort->GetTensorTypeAndShape(value, &info));
+	err = ort->GetTensorElementType(info, &type);
+	ort->ReleaseTensorTypeAndShapeInfo(info);
+	if (err)
+		return err;
+	*numbers = type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+	return *numbers ? ort->GetTensorSizeInBytes(value, bytes) : NULL;
+}
+
+static OrtStatus *check_attributes(struct memory *m, const OrtNode *node, const char **why)
+{
+	const OrtOpAttr **attrs;
+	size_t n;
+
+	TRY(ort->Node_GetNumAttributes(node, &n));
+	attrs = memory_get(m, n + 1, sizeof(*attrs));
+	if (!attrs)
+		return ort_no_memory();
+	TRY(ort->Node_GetAttributes(node, attrs, n));
+	for (size_t i = 0; i < n && !*why; i++) {
+		OrtValue *tensor = NULL;
+		bool numbers = true;
+		OrtOpAttrType type;
+		OrtStatus *err;
+		size_t bytes;
+
+		TRY(ort->OpAttr_GetType(attrs[i], &type));
+		if (!is_writable(type))
+			*why = "it has an attribute of a type that the compiler does not read.";
+		if (type != ORT_OP_ATTR_TENSOR)
+			continue;
+		TRY(ort->OpAttr_GetTensorAttributeAsOrtValue(attrs[i], &tensor));
+		if (!tensor)
+			continue;
+		err = measure_tensor(tensor, &bytes, &numbers);
+		ort->ReleaseValue(tensor);
+		if (err)
+			return err;
+		if (!numbers)
+			*why = "it has an attribute of texts.";
+	}
+	return NULL;
+}
+
+OrtStatus *model_check(const struct graph *g, size_t node, const char **why)
+{
+	const struct node *n = &g->nodes[node];
+	struct memory memory = { 0 };
+	size_t sum = 0;
+	OrtStatus *err;
+
+	*why = NULL;
+	err = check_attributes(&memory, n->node, why);
+	memory_free(&memory);
+	for (size_t i = 0; !err && !*why && i < n->n_in; i++) {
+		const OrtValue *data = NULL;
+		bool numbers = true;
+		size_t bytes = 0;
+
+		if (n->in[i] == NO_VALUE || !g->values[n->in[i]].constant)
+			continue;
+		err = ort->ValueInfo_GetInitializerValue(g->values[n->in[i]].info, &data);
+		if (!err && data)
+			err = measure_tensor(data, &bytes, &numbers);
+		if (!numbers)
+			*why = "it has a constant of texts.";
+		else if (__builtin_add_overflow(sum, bytes, &sum) || sum > FILE_MAX - FILE_REST)
+			*why = "its constants have more than 2 GiB.";
+	}
+	return err;
 }
 
 OrtStatus *model_write(const struct graph *g, const struct part *part, bool numbered,

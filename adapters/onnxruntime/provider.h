@@ -57,7 +57,7 @@ struct value {
 	ptrdiff_t producer;		/* number of its node; -1: an input or a constant */
 	bool constant, output;
 	ONNXTensorElementDataType type;
-	/* Of a known shape, of sizes from 1 on */
+	/* Of a known shape, of a rank from 1 to 8 and sizes from 1 on; or a constant scalar */
 	bool shaped;
 	size_t rank;
 	int64_t dims[8];
@@ -68,7 +68,7 @@ struct node {
 	size_t *in, *out;		/* numbers of values; NO_VALUE: left out */
 	size_t n_in, n_out;
 	size_t n_hidden;		/* of in, at the end: those that only its subgraphs use */
-	bool plain;			/* of ONNX's own domain, without subgraphs */
+	bool plain;			/* without subgraphs */
 };
 
 #define NO_VALUE	SIZE_MAX
@@ -99,12 +99,23 @@ struct part {
 };
 
 /**
+ * model_check() - check that a node can be written
+ * @g: the graph
+ * @node: its number
+ * @why: out: NULL, or a sentence with the reason that it cannot
+ */
+OrtStatus *model_check(const struct graph *g, size_t node, const char **why);
+
+/**
  * model_write() - write a part of a graph as an ONNX file
  * @g: the graph
  * @part: the part, whose inputs have shapes
  * @numbered: name nodes "n" and their number, else as they are named
  * @data: out: a ModelProto, to be freed by free()
  * @size: out: bytes
+ *
+ * Fails with ORT_NOT_IMPLEMENTED if the file would have more than 2 GiB, or has a node that
+ * model_check() refuses.
  */
 OrtStatus *model_write(const struct graph *g, const struct part *part, bool numbered,
 		       uint8_t **data, size_t *size);

@@ -183,6 +183,12 @@ static void check_border(struct choose *c, const struct part *p)
 	}
 }
 
+static void give_back_all(struct choose *c, const struct part *p, const char *why)
+{
+	for (size_t k = 0; k < p->n_nodes; k++)
+		give_back(c, p->nodes[k], why);
+}
+
 /* All nodes that the compiler refused; all of the part if it names none. */
 static void give_back_refused(struct choose *c, const struct part *p, const struct vtac_net *net)
 {
@@ -199,8 +205,8 @@ static void give_back_refused(struct choose *c, const struct part *p, const stru
 			}
 		}
 	}
-	for (size_t k = 0; !any && k < p->n_nodes; k++)
-		give_back(c, p->nodes[k], vtac_net_error(net));
+	if (!any)
+		give_back_all(c, p, vtac_net_error(net));
 }
 
 /* Does the card run any node of the part? Nodes that are refused are given back. */
@@ -211,9 +217,17 @@ static OrtStatus *try_part(struct choose *c, const struct part *p, bool *card)
 	struct vtac_net *net;
 	uint8_t *file = NULL;
 	size_t size = 0;
+	OrtStatus *err;
 
 	*card = false;
-	TRY(model_write(c->g, p, true, &file, &size));
+	err = model_write(c->g, p, true, &file, &size);
+	if (err && ort->GetErrorCode(err) == ORT_NOT_IMPLEMENTED) {
+		give_back_all(c, p, ort->GetErrorMessage(err));
+		ort->ReleaseStatus(err);
+		return NULL;
+	}
+	if (err)
+		return err;
 	net = vtac_net_new();
 	if (!net) {
 		free(file);
@@ -263,8 +277,15 @@ OrtStatus *select_nodes(struct graph *g, const struct vtaops_core *core, struct 
 	*parts = memory_get(&g->memory, g->n_nodes + 1, sizeof(**parts));
 	if (!c.taken || !c.part || !c.level || !c.use || !*parts)
 		return ort_no_memory();
-	for (size_t i = 0; i < g->n_nodes; i++)
+	for (size_t i = 0; i < g->n_nodes; i++) {
+		const char *why = NULL;
+
 		c.taken[i] = g->nodes[i].plain;
+		if (c.taken[i])
+			TRY(model_check(g, i, &why));
+		if (why)
+			give_back(&c, i, why);
+	}
 	/* Each round gives back at least one node. */
 	do {
 		TRY(try_parts(&c, *parts, n));

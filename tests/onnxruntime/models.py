@@ -11,6 +11,11 @@
     open.onnx     float.onnx with a free batch size
     branch.onnx   a convolution, and an If whose branches have another one
     nothing.onnx  no node that a card computes
+    sizes.onnx    a convolution whose values above 8 are found: data decides the sizes
+    ranks.onnx    a part's output that is a scalar, and one of size 1, and an input of unknown rank
+    texts.onnx    a convolution, and labels by a constant and an attribute of texts, and an LSTM-like
+                  attribute that lists texts
+    fused.onnx    operators of the domain com.microsoft that the compiler reads
 """
 import pathlib
 import subprocess
@@ -49,8 +54,12 @@ def model(nodes, constants, shape=SHAPE, out=(1, 10)):
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, out)], constants)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17),
-                                                   helper.make_opsetid("com.microsoft", 1)])
+    return finish(graph)
+
+
+def finish(graph, *opsets):
+    made = helper.make_model(graph, opset_imports=[
+        helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1), *opsets])
     made.ir_version = 8
     return made.SerializeToString()
 
@@ -108,6 +117,76 @@ def branch():
                         numpy_helper.from_array(numpy.float32(0), "nought")], out=(1, 16, 16, 16))
 
 
+def body_of_network():
+    """Two convolutions, "a": enough for a card."""
+    return [helper.make_node("Conv", ["x", "w1", "b1"], ["a1"], pads=[1] * 4),
+            helper.make_node("Relu", ["a1"], ["a2"]),
+            helper.make_node("Conv", ["a2", "w2"], ["a"], pads=[1] * 4)]
+
+
+def sizes():
+    """Positions [4][n] are cut in dimension 1, rows [n][4] in dimension 0."""
+    node = helper.make_node
+    made = [*body_of_network(),
+            node("Greater", ["a", "least"], ["many"]), node("NonZero", ["many"], ["at"]),
+            node("Transpose", ["at"], ["rows"], perm=[1, 0]),
+            node("GatherND", ["a", "rows"], ["y"])]
+    graph = helper.make_graph(
+        made, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)],
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (
+            ("y", TensorProto.FLOAT, ["n"]), ("at", TensorProto.INT64, [4, "n"]),
+            ("rows", TensorProto.INT64, ["n", 4]))],
+        [*constants()[:3], numpy_helper.from_array(numpy.float32(8), "least")])
+    return finish(graph)
+
+
+def ranks():
+    """The file has no shapes but the input's; "u" has not even a rank."""
+    node = helper.make_node
+    made = [*body_of_network(),
+            node("ReduceMean", ["a"], ["scalar"], keepdims=0),
+            node("ReduceMean", ["a"], ["four"], keepdims=1),
+            node("Conv", ["u", "w1"], ["c"], pads=[1] * 4), node("ReduceMax", ["c"], ["last"])]
+    def value(name):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+    graph = helper.make_graph(
+        made, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE), value("u")],
+        [value(name) for name in ("scalar", "four", "last")], constants()[:3])
+    return finish(graph)
+
+
+def texts():
+    """The nodes with texts are computed on the CPU; the convolution is not lost by them."""
+    node = helper.make_node
+    label = node("LabelEncoder", ["best"], ["y"], domain="ai.onnx.ml", keys_int64s=[0, 1],
+                 values_strings=["cat", "dog"], default_string="none")
+    rng = numpy.random.default_rng(5)
+    made = [*body_of_network(),
+            node("GlobalAveragePool", ["a"], ["f"]), node("Flatten", ["f"], ["g"]),
+            node("ArgMax", ["g"], ["best"], axis=1, keepdims=0), label,
+            node("Unsqueeze", ["g", "first"], ["t"]),
+            node("LSTM", ["t", "lw", "lr"], ["", "h"], hidden_size=8,
+                 activations=["Sigmoid", "Tanh", "Tanh"])]
+    graph = helper.make_graph(
+        made, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)],
+        [helper.make_tensor_value_info("y", TensorProto.STRING, [1]),
+         helper.make_tensor_value_info("h", TensorProto.FLOAT, [1, 1, 8])],
+        [*constants()[:3], weights(rng, "lw", 1, 32, 16), weights(rng, "lr", 1, 32, 8),
+         numpy_helper.from_array(numpy.int64([0]), "first")])
+    return finish(graph, helper.make_opsetid("ai.onnx.ml", 3))
+
+
+def fused():
+    """FusedConv has its activation within, FastGelu is behind it."""
+    made = [helper.make_node("FusedConv", ["x", "w1", "b1"], ["a"], domain="com.microsoft",
+                             activation="Relu", pads=[1] * 4),
+            helper.make_node("FusedConv", ["a", "w2"], ["b"], domain="com.microsoft",
+                             activation="Relu", pads=[1] * 4),
+            helper.make_node("FastGelu", ["b"], ["y"], domain="com.microsoft")]
+    return model(made, constants()[:3], out=(1, 16, 16, 16))
+
+
 def run(*command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -117,9 +196,10 @@ def main():
     for name, data in (
             ("float", model(nodes(), constants())),
             ("qdq", quantised()),
-            ("split", model(nodes("FastGelu"), constants())),
+            ("split", model(nodes("Trilu"), constants())),
             ("open", model(nodes(), constants(), ["N", *SHAPE[1:]], ("N", 10))),
             ("branch", branch()),
+            ("sizes", sizes()), ("ranks", ranks()), ("texts", texts()), ("fused", fused()),
             ("nothing", model([helper.make_node("Exp", ["x"], ["y"])], [], out=SHAPE))):
         (where / f"{name}.onnx").write_bytes(data)
     inputs = numpy.random.default_rng(3).normal(0, 1, (RUNS, *SHAPE)).astype(numpy.float32)

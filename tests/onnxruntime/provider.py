@@ -128,6 +128,42 @@ def test_free_sizes_stay_with_onnx_runtime_until_they_are_fixed():
     assert y.shape == (3, 10)
 
 
+def test_sizes_that_data_decides_are_those_of_onnx_runtime():
+    assert nodes_of("sizes", pictures(1)[0]) == {NAME: 1}
+    s, exact = session("sizes"), reference("sizes")
+    counts = set()
+    for x in (*pictures(6), pictures(1)[0] * 0):
+        for y, z in zip(s.run(None, {"x": x}), exact.run(None, {"x": x})):
+            assert y.shape == z.shape, (y.shape, z.shape)
+            assert numpy.allclose(y, z, rtol=1e-5, atol=1e-5)
+        counts.add(y.shape[0])
+    assert len(counts) > 3 and 0 in counts, counts
+
+
+def test_ranks_are_those_of_onnx_runtime():
+    s, exact = session("ranks"), reference("ranks")
+    x, u = pictures(2)
+    for y, z in zip(s.run(None, {"x": x, "u": u}), exact.run(None, {"x": x, "u": u})):
+        assert y.shape == z.shape, (y.shape, z.shape)
+        assert numpy.allclose(y, z, rtol=0, atol=1e-5)
+
+
+def test_texts_keep_their_own_nodes_alone_off_the_card():
+    x = pictures(1)[0]
+    assert nodes_of("texts", x) == {NAME: 1, "CPUExecutionProvider": 1}
+    y, h = session("texts").run(None, {"x": x})
+    z, k = reference("texts").run(None, {"x": x})
+    assert y.tolist() == z.tolist() and y[0] in ("cat", "dog", "none")
+    assert numpy.allclose(h, k, rtol=0, atol=1e-5)
+
+
+def test_operators_of_onnx_runtime_that_the_compiler_reads_are_taken():
+    x = pictures(1)[0]
+    assert nodes_of("fused", x) == {NAME: 1}
+    assert numpy.allclose(answer(session("fused"), x), answer(reference("fused"), x),
+                          rtol=0, atol=1e-3)
+
+
 def test_branches_compute_as_without_the_provider():
     s, exact = session("branch"), reference("branch")
     for x in (pictures(1)[0], -pictures(1)[0]):

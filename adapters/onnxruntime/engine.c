@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A program that is loaded on cards, with the inputs and outputs of the node that it computes. An
+ * output whose size data decides is computed into memory of its own, and copied when its size is
+ * known.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "vtadev.h"
+#include "vtadev_pool.h"
+
+/* A source of requests that one thread uses at a time */
+struct source {
+	struct source *next;
+	struct vtadev_caller *caller;
+};
+
+/* An input or output of the program */
+struct port {
+	struct vtadev_pool_tensor t;
+	size_t slot;			/* the number of the node's input or output */
+	bool size;			/* it says how much of the port before is in use */
+	bool sized;			/* the next port is its size */
+	size_t rank;			/* of an output in ONNX Runtime */
+	int64_t dims[8];
+};
+
+struct engine {
+	atomic_uint users;
+	uint8_t *image;
+	struct vtaimage opened;
+	struct vtadev_pool *pool;
+	pthread_mutex_t lock;
+	struct source *free;		/* under the lock */
+	size_t n_in, n_out;		/* the program's */
+	struct port *ports;		/* the inputs, then the outputs */
+};
+
+static void engine_free(struct engine *e)
+{
+	while (e->free) {
+		struct source *s = e->free;
+
+		e->free = s->next;
+		vtadev_caller_close(s->caller);
+		free(s);
+	}
+	vtadev_pool_close(e->pool);
+	pthread_mutex_destroy(&e->lock);
+	free(e->ports);
+	free(e->image);
+	free(e);
+}
+
+struct engine *engine_get(struct engine *e)
+{
+	atomic_fetch_add(&e->users, 1);
+	return e;
+}
+
+void engine_put(struct engine *e)
+{
+	if (e && atomic_fetch_sub(&e->users, 1) == 1)
+		engine_free(e);
+}
+
+/* ---- ports ---- */
+
+/*
+ * The shape that ONNX Runtime gets. It reports a scalar and a value of unknown rank alike; a
+ * program has the shape [1] for a scalar.
+ */
+static void shape_output(struct port *p, const struct shape *s)
+{
+	p->rank = s->known ? s->rank : p->t.rank;
+	for (size_t i = 0; i < p->rank; i++)
+		p->dims[i] = s->known ? s->dims[i] : p->t.dims[i];
+	if (!s->rank && p->rank == 1 && p->dims[0] == 1 && !p->sized)
+		p->rank = 0;
+}
+
+/* The program's tensors are called in0, ... and out0, ... (model.c), and out0.size, ... */
+static OrtStatus *match_port(struct engine *e, const struct border *b, struct port *p)
+{
+	size_t prefix = p->t.output ? strlen("out") : strlen("in");
+	bool digits = strlen(p->t.name) > prefix;
+	char *end = NULL;
+	const struct shape *s;
+
+	p->slot = digits ? strtoul(p->t.name + prefix, &end, 10) : SIZE_MAX;
+	if (p->slot >= (p->t.output ? b->n_out : b->n_in))
+		return ort_fail(ORT_FAIL, "tensor %s of the program is not the part's", p->t.name);
+	s = p->t.output ? &b->out[p->slot] : &b->in[p->slot];
+	if (!strcmp(end, ".size")) {
+		p->size = true;
+		if (p == e->ports || p[-1].slot != p->slot || p->t.zero < 0 ||
+		    (uint32_t)p->t.zero >= p[-1].t.rank || p->t.bytes != sizeof(int64_t))
+			return ort_fail(ORT_FAIL, "%s is no size of an output", p->t.name);
+		p[-1].sized = true;
+		shape_output(p - 1, s);
+		return NULL;
+	}
+	if (s->known && s->bytes != p->t.bytes)
+		return ort_fail(ORT_FAIL, "tensor %s of the program has %zu bytes, not %zu",
+				p->t.name, p->t.bytes, s->bytes);
+	if (p->t.output)
+		shape_output(p, s);
+	return NULL;
+}
+
+static OrtStatus *match_ports(struct engine *e, const struct border *b)
+{
+	unsigned int n = 0;
+
+	e->ports = calloc(e->opened.tensor_count + 1, sizeof(*e->ports));
+	if (!e->ports)
+		return ort_no_memory();
+	while (!vtadev_pool_tensor(e->pool, n, &e->ports[n].t)) {
+		TRY(match_port(e, b, &e->ports[n]));
+		*(e->ports[n].t.output ? &e->n_out : &e->n_in) += 1;
+		n++;
+	}
+	return NULL;
+}
+
+static OrtStatus *load(struct engine *e, const struct choice *how, const struct border *b,
+		       size_t size)
+{
+	const struct vtadev_pool_opts opts = {
+		.cards = (const char *const *)how->cards, .count = how->n_cards };
+	char why[VTADEV_POOL_WHY_MAX];
+
+	if (vtaimage_open(&e->opened, e->image, size))
+		return ort_fail(ORT_FAIL, "%s", e->opened.why);
+	if (vtadev_pool_open(&e->opened, &opts, &e->pool, why)) {
+		e->pool = NULL;
+		return ort_fail(ORT_FAIL, "%s", why);
+	}
+	return match_ports(e, b);
+}
+
+OrtStatus *engine_new(const struct choice *how, const struct border *border, uint8_t *image,
+		      size_t size, struct engine **engine)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	OrtStatus *err;
+
+	if (!e) {
+		free(image);
+		return ort_no_memory();
+	}
+	atomic_init(&e->users, 1);
+	pthread_mutex_init(&e->lock, NULL);
+	e->image = image;
+	err = load(e, how, border, size);
+	if (err)
+		engine_free(e);
+	else
+		*engine = e;
+	return err;
+}
+
+/* ---- runs ---- */
+
+static struct source *source_get(struct engine *e)
+{
+	struct source *s;
+
+	pthread_mutex_lock(&e->lock);
+	s = e->free;
+	if (s)
+		e->free = s->next;
+	pthread_mutex_unlock(&e->lock);
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (s && vtadev_caller_open(e->pool, 1, &s->caller)) {
+		free(s);
+		s = NULL;
+	}
+	return s;
+}
+
+static void source_put(struct engine *e, struct source *s)
+{
+	pthread_mutex_lock(&e->lock);
+	s->next = e->free;
+	e->free = s;
+	pthread_mutex_unlock(&e->lock);
+}
+
+static OrtStatus *describe_failure(struct engine *e, const struct vtadev_completion *c)
+{
+	struct vtadev_pool_stats stats = { .name = "no card" };
+	char fault[256];
+
+	if (c->card != UINT32_MAX)
+		vtadev_pool_stats(e->pool, c->card, &stats);
+	if (c->result != -EIO)
+		return ort_fail(ORT_FAIL, "%s: %s", stats.name, vtadev_strerror(c->result));
+	vtadev_fault_text(&c->fault, fault, sizeof(fault));
+	return ort_fail(ORT_FAIL, "%s: %s", stats.name, fault);
+}
+
+/* Run the program on a card, with a vector for each port. */
+static OrtStatus *run_program(struct engine *e, const struct iovec *vectors)
+{
+	const struct vtadev_request request = {
+		.inputs = vectors, .input_count = (unsigned int)e->n_in,
+		.outputs = vectors + e->n_in, .output_count = (unsigned int)e->n_out };
+	struct vtadev_completion done = { .result = 0 };
+	struct source *s = source_get(e);
+	int err;
+
+	if (!s)
+		return ort_no_memory();
+	err = vtadev_caller_submit(s->caller, &request);
+	if (!err)
+		err = vtadev_caller_wait(s->caller, -1);
+	if (!err && vtadev_caller_reap(s->caller, &done, 1) != 1)
+		err = -EPROTO;
+	if (err) {
+		/* The request may be in flight: the pool must not write to its memory any more. */
+		vtadev_caller_close(s->caller);
+		free(s);
+		return ort_fail(ORT_FAIL, "%s", vtadev_strerror(err));
+	}
+	source_put(e, s);
+	return done.result ? describe_failure(e, &done) : NULL;
+}
+
+/* Memory of a run for outputs that are not computed in place */
+struct room {
+	int64_t *sizes;			/* of ports */
+	void **whole;			/* of ports; NULL: in place */
+};
+
+static OrtStatus *place_output(const struct port *p, OrtKernelContext *context, void **data)
+{
+	OrtValue *value;
+
+	TRY(ort->KernelContext_GetOutput(context, p->slot, p->dims, p->rank, &value));
+	return ort->GetTensorMutableData(value, data);
+}
+
+static OrtStatus *place_ports(struct engine *e, OrtKernelContext *context, const struct iovec *in,
+			      struct iovec *vectors, struct room *room)
+{
+	for (size_t i = 0; i < e->n_in + e->n_out; i++) {
+		struct port *p = &e->ports[i];
+
+		if (i < e->n_in) {
+			vectors[i] = in[p->slot];
+			continue;
+		}
+		vectors[i].iov_len = p->t.bytes;
+		if (p->size) {
+			vectors[i].iov_base = &room->sizes[i];
+		} else if (p->sized) {
+			room->whole[i] = malloc(p->t.bytes);
+			if (!room->whole[i])
+				return ort_no_memory();
+			vectors[i].iov_base = room->whole[i];
+		} else {
+			TRY(place_output(p, context, &vectors[i].iov_base));
+		}
+	}
+	return NULL;
+}
+
+/* Give ONNX Runtime the first @n of dimension @dim of an output. */
+static OrtStatus *cut_output(const struct port *p, OrtKernelContext *context, const char *whole,
+			     size_t dim, int64_t n)
+{
+	struct port cut = *p;
+	size_t all = p->t.dims[dim], outer = 1, bytes;
+	void *data;
+
+	if (n < 0 || (uint64_t)n > all)
+		return ort_fail(ORT_FAIL, "%s.size is %lld of %zu", p->t.name, (long long)n, all);
+	for (size_t i = 0; i < dim; i++)
+		outer *= p->t.dims[i];
+	bytes = p->t.bytes / outer / all;
+	cut.dims[dim] = n;
+	TRY(place_output(&cut, context, &data));
+	for (size_t i = 0; n && i < outer; i++)
+		memcpy((char *)data + i * (size_t)n * bytes, whole + i * all * bytes,
+		       (size_t)n * bytes);
+	return NULL;
+}
+
+static OrtStatus *run_in(struct engine *e, OrtKernelContext *context, const struct iovec *in,
+			 struct iovec *vectors, struct room *room)
+{
+	TRY(place_ports(e, context, in, vectors, room));
+	TRY(run_program(e, vectors));
+	for (size_t i = e->n_in; i < e->n_in + e->n_out; i++)
+		if (room->whole[i])
+			TRY(cut_output(&e->ports[i], context, room->whole[i],
+				       (size_t)e->ports[i + 1].t.zero, room->sizes[i + 1]));
+	return NULL;
+}
+
+OrtStatus *engine_run(struct engine *e, OrtKernelContext *context, const struct iovec *in)
+{
+	size_t n = e->n_in + e->n_out;
+	struct iovec *vectors = calloc(n + 1, sizeof(*vectors));
+	struct room room = {
+		.sizes = calloc(n + 1, sizeof(*room.sizes)),
+		.whole = calloc(n + 1, sizeof(*room.whole)) };
+	OrtStatus *err = vectors && room.sizes && room.whole ?
+		run_in(e, context, in, vectors, &room) : ort_no_memory();
+
+	for (size_t i = 0; room.whole && i < n; i++)
+		free(room.whole[i]);
+	free(room.whole);
+	free(room.sizes);
+	free(vectors);
+	return err;
+}
