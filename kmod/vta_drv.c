@@ -28,7 +28,7 @@ static struct class vta_class = {
 	.dev_groups = vta_groups,
 };
 
-/* Checks the BARs that each card has, and maps the registers; vta_device_map() claims the others. */
+/* Checks the BARs of every card, and maps the registers; vta_device_map() claims the others. */
 static int vta_map_regs(struct vta_device *vdev)
 {
 	struct pci_dev *pdev = vdev->pdev;

@@ -22,14 +22,16 @@
 #define DIRECTORY	"counters/"
 
 static const char *const files[VTA_COUNTERS] = {
-#define COUNTER(NAME, name) [VTA_COUNTER_##NAME] = DIRECTORY #name,
+#define COUNTER(NAME, name) \
+	[VTA_COUNTER_##NAME] = DIRECTORY #name,
 	VTA_COUNTER_LIST(COUNTER)
 #undef COUNTER
 };
 
 /* Those in the structure, which is as it was in the first release. */
 static const size_t offsets[] = {
-#define COUNTER(NAME, name) [VTA_COUNTER_##NAME] = offsetof(struct vtadev_counters, name),
+#define COUNTER(NAME, name) \
+	[VTA_COUNTER_##NAME] = offsetof(struct vtadev_counters, name),
 	VTA_COUNTER_LIST_2_0(COUNTER)
 #undef COUNTER
 };

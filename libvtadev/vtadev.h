@@ -271,8 +271,8 @@ int vtadev_fd(const struct vtadev *dev);
  * @log_inp_depth: log2 of @inp_depth
  * @log_wgt_depth: log2 of @wgt_depth
  * @log_acc_depth: log2 of @acc_depth
- * @save_size: additional bytes of host memory of a queue with VTADEV_QUEUE_KEEP; 0: the card does not
- *             keep state, and such a queue cannot be created
+ * @save_size: additional bytes of host memory of a queue with VTADEV_QUEUE_KEEP; 0: the card does
+ *             not keep state, and such a queue cannot be created
  * @log_tokens: log2 of the tokens that a token queue of the core holds (docs/isa.md, section 3)
  * @log_waiting: log2 of the fetched instructions that wait to begin
  */
@@ -433,7 +433,7 @@ struct vtadev_buf;
 
 /* Memory of a buffer; one of them ... */
 #define VTADEV_HOST		VTA_BUF_HOST	/* host memory, cached */
-#define VTADEV_CARD		VTA_BUF_CARD	/* the card's own memory; host memory if it has none */
+#define VTADEV_CARD		VTA_BUF_CARD	/* the card's own memory, or host memory without */
 /* ... or-ed with: */
 #define VTADEV_READONLY		VTA_BUF_READONLY /* the card cannot write it */
 

@@ -15,8 +15,8 @@ int shape_out(struct vtac_graph *g, struct vtac_node *node, int rank, const int6
 /* An axis of the file as an index: 0 to rank - 1. */
 int shape_axis(struct vtac_graph *g, const struct vtac_node *node, int axis, int rank, int *index);
 /*
- * The integers of input @i, or the most that each can be if it has bounds; it must be a constant of one dimension at most: their
- * number, -1 if there is no such input, -2 and an error.
+ * The integers of input @i, or the most that each can be if it has bounds; it must be a constant of
+ * one dimension at most: their number, -1 if there is no such input, -2 and an error.
  */
 int shape_ints(struct vtac_graph *g, const struct vtac_node *node, unsigned int i,
 	       int64_t *values, int max);

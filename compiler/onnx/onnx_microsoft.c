@@ -508,7 +508,8 @@ static struct vtac_tensor *causal_mask(struct onnx_node *n, struct vtac_tensor *
 {
 	static const int64_t one = 1;
 	struct vtac_node *node = add_node(n, VTAC_CONSTANT_OF_SHAPE, 2,
-					  shape_of(n, products, 2, 4), onnx_float(n, -INFINITY), NULL);
+					  shape_of(n, products, 2, 4), onnx_float(n, -INFINITY),
+					  NULL);
 
 	node = add_node(n, VTAC_TRILU, 2, out_of(node), onnx_integers(n, &one, 1), NULL);
 	if (node)
@@ -574,8 +575,9 @@ static struct vtac_tensor *tokens_below(struct onnx_node *n, struct vtac_tensor 
 	struct vtac_node *count = add_node(n, VTAC_CUM_SUM, 2, out_of(ones),
 					   onnx_integers(n, &zero, 1), NULL);
 	struct vtac_node *below = add_node(n, VTAC_BINARY, 2, out_of(count),
-					   reshape(n, VTAC_UNSQUEEZE, onnx_cast(n, VTAC_F32, lengths),
-						   1, &last), NULL);
+					   reshape(n, VTAC_UNSQUEEZE,
+						   onnx_cast(n, VTAC_F32, lengths), 1, &last),
+					   NULL);
 
 	if (below)
 		below->attr.binary.op = VTACPU_LESS_EQUAL;

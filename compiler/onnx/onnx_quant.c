@@ -150,7 +150,8 @@ static int end_quantized(struct onnx_node *n, const struct vtac_node *node,
 static int read_qlinear_conv(struct onnx_node *n)
 {
 	struct vtac_tensor **in = n->in, *scale, *bias;
-	struct vtac_node *conv = between(n, VTAC_CONV, 3, onnx_dequantize(n, in[0], in[1], in[2], 1),
+	struct vtac_node *conv = between(n, VTAC_CONV, 3,
+					 onnx_dequantize(n, in[0], in[1], in[2], 1),
 					 onnx_dequantize(n, in[3], in[4], in[5], 0));
 
 	if (!conv || conv_attrs(n, conv))

@@ -9,8 +9,8 @@
 #include "passes.h"
 
 /*
- * The turn in which @node runs, by the turns of nodes before it: those of the CPU are even, those of
- * the card odd.
+ * The turn in which @node runs, by the turns of nodes before it: those of the CPU are even, those
+ * of the card odd.
  */
 static unsigned int turn_of(const struct vtac_node *node, const unsigned int *turns)
 {

@@ -16,7 +16,7 @@ int vtac_bound_inputs(struct vtac_graph *g, struct vtac_node *node);
 /* After it: sizes and bounds of its outputs, by the @n_in inputs @in that it had before. */
 int vtac_set_sizes(struct vtac_graph *g, struct vtac_node *node, struct vtac_tensor *const *in,
 		   unsigned int n_in);
-/* At the end: make sizes of outputs outputs, after those of the file. */
+/* At the end: make the sizes of outputs also outputs, after those of the file. */
 int vtac_output_sizes(struct vtac_graph *g);
 /* The size of the constant list @t is known: cut it off. */
 int vtac_shrink(struct vtac_graph *g, struct vtac_tensor *t, int64_t n);

@@ -367,7 +367,8 @@ int choose_scales(struct quantiser *q)
 	c.shifted = vtac_alloc(q->g, q->ids, sizeof(c.shifted[0]));
 	c.given = vtac_alloc(q->g, q->ids, sizeof(c.given[0]));
 	q->alone = vtac_alloc(q->g, q->ids, sizeof(q->alone[0]));
-	if (!q->alone || !c.same || !c.aligned || !c.want || !c.lo || !c.hi || !c.shifted || !c.given)
+	if (!q->alone || !c.same || !c.aligned || !c.want || !c.lo || !c.hi || !c.shifted ||
+	    !c.given)
 		return -1;
 	for (unsigned int i = 0; i < q->ids; i++) {
 		c.same[i] = i;

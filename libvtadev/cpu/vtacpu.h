@@ -777,9 +777,9 @@ void vtacpu_conv_3d_f32(const struct vtacpu_conv_3d_f32 *p, void *const *io, voi
 /*
  * vtacpu_pool_3d_f32() - pool floats in one to three dimensions
  *
- * x [n][c][in...] -> y [n][c][out...]: the greatest value, the mean of those inside (AVG) or of these
- * and the pads (AVG_PAD, to behind the input), the root of the sum of |x|^power (LP), or, as int64,
- * the place in x of the greatest (PLACE; by_column: with the last two dimensions exchanged).
+ * x [n][c][in...] -> y [n][c][out...]: the greatest value, the mean of those inside (AVG) or of
+ * these and the pads (AVG_PAD, to behind the input), the root of the sum of |x|^power (LP), or, as
+ * int64, the place in x of the greatest (PLACE; by_column: with the last two dimensions exchanged).
  */
 enum vtacpu_pool_3d_kind {
 	VTACPU_POOL_3D_MAX = 0, VTACPU_POOL_3D_AVG, VTACPU_POOL_3D_AVG_PAD, VTACPU_POOL_3D_LP,

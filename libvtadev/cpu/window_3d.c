@@ -159,10 +159,8 @@ static void add_value(const struct vtacpu_pool_3d_f32 *p, struct pooled *y, floa
 			    cpu_power(a, (float)p->power);
 	else if (p->kind == VTACPU_POOL_3D_AVG || p->kind == VTACPU_POOL_3D_AVG_PAD)
 		y->value += x;
-	else if (!y->inside || x > y->value) {
-		y->value = x;
-		y->place = at;
-	}
+	else if (!y->inside || x > y->value)
+		*y = (struct pooled){ x, at, y->inside, y->padded };
 	y->inside++;
 }
 

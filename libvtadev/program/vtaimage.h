@@ -54,8 +54,8 @@ enum vtaimage_role {
 	VTAIMAGE_OUTPUT = 2,	/* read after it */
 	VTAIMAGE_INTERNAL = 3,	/* for inspection only */
 	/*
-	 * An int64 that is read as an output: the values in use in dimension zero (the field) of the
-	 * output before it in the table, whose shape has the most that there can be
+	 * An int64 that is read as an output: the values in use in dimension zero (the field) of
+	 * the output before it in the table, whose shape has the most that there can be
 	 */
 	VTAIMAGE_SIZE = 4,
 };

@@ -5,7 +5,8 @@
  * Such a card (vtadev_info.save_size is 0) leaves scratchpads as they are between RUNs of one
  * context, but drops tokens, and gives the scratchpads to any other context that runs. So the next
  * stream gets the tokens by instructions in front of it; and the card's counters say whether
- * another context had the core meanwhile. Functions of one carry must not be called at the same time.
+ * another context had the core meanwhile. Functions of one carry must not be called at the same
+ * time.
  */
 #ifndef VTA_DRIVER_CARRY_H
 #define VTA_DRIVER_CARRY_H

@@ -97,12 +97,12 @@ static const struct kind {
 	{ "Softmax, 21 planes", VTACPU_SOFTMAX_F32, { .softmax_f32 = { 1, 21, 16384 } }, false },
 	{ "LayerNormalization, 197 rows of 768", VTACPU_NORM_F32, { .norm_f32 = {
 		.rows = 197, .count = 768, .period = 1, .plane = 1, .has_scale = 1,
-		.has_bias = 1, .epsilon = 1e-5f } }, false },
+		.has_bias = 1, .epsilon = 0.00001f } }, false },
 	{ "InstanceNormalization, 64 of 56 x 56", VTACPU_NORM_F32, { .norm_f32 = {
 		.rows = 64, .count = 3136, .period = 64, .plane = 3136, .has_scale = 1,
-		.has_bias = 1, .epsilon = 1e-5f } }, false },
+		.has_bias = 1, .epsilon = 0.00001f } }, false },
 	{ "BatchNormalization, 144, 56", VTACPU_BATCH_NORM_F32, { .batch_norm_f32 = {
-		1, 144, 3136, 1e-5f, { VTACPU_ACT_CLIP, 0, 6 } } }, false },
+		1, 144, 3136, 0.00001f, { VTACPU_ACT_CLIP, 0, 6 } } }, false },
 	{ "GlobalAveragePool, 960, 7", VTACPU_REDUCE_F32, { .reduce_f32 = {
 		VTACPU_REDUCE_MEAN, 3, 6, { 960, 7, 7 } } }, false },
 	{ "ReduceMean over channels, 144, 56", VTACPU_REDUCE_F32, { .reduce_f32 = {

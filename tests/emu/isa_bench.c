@@ -99,7 +99,8 @@ static void open_target(struct bench *b, const struct core_config *cfg)
 		assert_non_null(b->core);
 		b->state = calloc(1, core_state_size(cfg));
 		assert_non_null(b->state);
-		b->known = b->changed = false;
+		b->known = false;
+		b->changed = false;
 		return;
 	}
 	b->core = core_new(cfg, b->target == ON_INORDER ? CORE_ORDER_INORDER :
@@ -145,7 +146,8 @@ void bench_configure(struct bench *b, const struct core_config *cfg)
 
 void bench_clear(struct bench *b)
 {
-	b->known = b->changed = false;
+	b->known = false;
+	b->changed = false;
 	if (b->core)
 		core_clear(b->core);
 	else
@@ -213,7 +215,8 @@ static void restore_state(struct bench *b)
 
 	if (b->changed)
 		assert_int_equal(core_restore(b->core, &flat_ops, &mem, BASE, &fault), CORE_DONE);
-	b->known = b->changed = false;
+	b->known = false;
+	b->changed = false;
 }
 
 static enum core_result run_ref(struct bench *b, uint32_t addr, uint32_t count)

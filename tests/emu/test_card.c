@@ -110,7 +110,8 @@ TEST(card_without_memory_and_kept_state)
 	rig_queue(r, &q, 0, 0, 4);
 	rig_set(r, REG_QUEUE_SAVE(0), 0x20000);
 	rig_queue_start(&q, 0);
-	rig_fails(&q, vtadev_desc_fill(0x10000, 0, 4), VTA_FAULT_ENTRY, VTA_ACCESS_COPY_DST, 0x10000);
+	rig_fails(&q, vtadev_desc_fill(0x10000, 0, 4), VTA_FAULT_ENTRY, VTA_ACCESS_COPY_DST,
+		  0x10000);
 	rig_queue_stop(&q, false);
 	rig_queue_start(&q, 0);
 	rig_fails(&q, vtadev_desc_copy(0x20000, 0x40000000, 4), VTA_FAULT_ENTRY,

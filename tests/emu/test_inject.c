@@ -433,7 +433,7 @@ TEST_F(RIG, ones_and_zeros)
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 	order(r, "reg-magic=5");
 	assert_int_equal(rig_get(r, REG_MAGIC), 5);
-	assert_int_equal(rig_get(r, REG_CONTRACT), (VTA_CONTRACT << 16 | VTA_CONTRACT_NEWEST_MINOR));
+	assert_int_equal(rig_get(r, REG_CONTRACT), VTA_CONTRACT << 16 | VTA_CONTRACT_NEWEST_MINOR);
 }
 
 TEST_F(RIG, garbage_follows_from_its_seed)

@@ -314,8 +314,9 @@ TEST(gemm_of_floats_is_to_the_bit_that_of_plain_loops)
 		prepare(&c, VTACPU_GEMM_F32, &p, 1);
 		run(&c, VTACPU_GEMM_F32, &p);
 		for (size_t at = 0; at < c.need.bytes[3] / 4; at += 1 + rnd(20)) {
-			const float *a = (float *)c.io[0] + batch_at(m, m->a_batch, batch_of(m, at));
-			const float *b = (float *)c.io[1] + batch_at(m, m->b_batch, batch_of(m, at));
+			size_t batch = batch_of(m, at);
+			const float *a = (float *)c.io[0] + batch_at(m, m->a_batch, batch);
+			const float *b = (float *)c.io[1] + batch_at(m, m->b_batch, batch);
 			float sum = 0;
 
 			for (size_t l = 0; l < m->k; l++)

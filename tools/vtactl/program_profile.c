@@ -406,7 +406,7 @@ static int profile_on(struct job *j, struct output *trace)
 
 static int open_and_profile(struct job *j)
 {
-	struct output trace;
+	struct output trace = {};
 	int ret, err = 0;
 
 	ret = ctl_open(NULL, &j->dev);
