@@ -123,7 +123,7 @@ static uint64_t local_counter(struct local *local, enum vta_counter counter)
 int vtadev_counter(struct vtadev *dev, const char *name, uint64_t *value)
 {
 	unsigned int i = 0;
-	uint64_t read;
+	uint64_t read = 0;
 	int err;
 
 	if (dev_is_parents(dev))

@@ -183,7 +183,7 @@ static int find_model(struct options *opt)
 {
 	static const char rtl[] = "rtl";
 	const char *dir = opt->core + strlen(rtl);
-	char err[4096], found[4096];
+	char err[4096], found[4096], *end;
 	ssize_t len;
 
 	if (!strcmp(opt->core, "soft"))
@@ -199,7 +199,8 @@ static int find_model(struct options *opt)
 			return cli_usage("--core=rtl: %s; name the directory: --core=rtl:DIR",
 					 strerror(errno));
 		found[len] = '\0';
-		strcpy(strrchr(found, '/') + 1, MODELS);
+		end = strrchr(found, '/') + 1;
+		snprintf(end, sizeof(found) - (size_t)(end - found), MODELS);
 		dir = found;
 	}
 	opt->card.model = core_model_load(&opt->card.core, dir, err, sizeof(err));

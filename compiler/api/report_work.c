@@ -11,6 +11,11 @@ struct cut_stream {
 	unsigned int n;
 };
 
+static bool is_in(const struct vtac_node *node, uint32_t stream)
+{
+	return node->device == VTAC_CARD && node->stream == stream;
+}
+
 static void find_nodes(const struct vtac_program *p, uint32_t stream, struct cut_stream *s)
 {
 	const struct vtac_graph *g = p->graph;
@@ -19,12 +24,11 @@ static void find_nodes(const struct vtac_program *p, uint32_t stream, struct cut
 	s->n = 0;
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		const struct vtac_node *node = g->nodes[i];
-		const struct vtac_node *next = i + 1 < g->n_nodes ? g->nodes[i + 1] : NULL;
+		uint32_t next = end;
 
-		if (node->device != VTAC_CARD || node->stream != stream)
-			continue;
-		if (node->insn == (next && next->device == VTAC_CARD && next->stream == stream ?
-				   next->insn : end))
+		if (i + 1 < g->n_nodes && is_in(g->nodes[i + 1], stream))
+			next = g->nodes[i + 1]->insn;
+		if (!is_in(node, stream) || node->insn == next)
 			continue;
 		if (s->n)
 			s->cuts[s->n - 1] = node->insn;
@@ -37,7 +41,9 @@ struct vtaops_work *report_count_work(const struct vtac_program *p)
 	unsigned int n = p->graph->n_nodes;
 	struct vtaops_work *all = calloc(n + 1, sizeof(*all)), *work = calloc(n + 1, sizeof(*work));
 	struct cut_stream s = {
-		.nodes = calloc(n + 1, sizeof(*s.nodes)), .cuts = calloc(n + 1, sizeof(*s.cuts)) };
+		.nodes = calloc(n + 1, sizeof(struct vtac_node *)),
+		.cuts = calloc(n + 1, sizeof(*s.cuts)),
+	};
 
 	for (uint32_t i = 0; all && work && s.nodes && s.cuts && i < p->n_streams; i++) {
 		find_nodes(p, i, &s);

@@ -103,7 +103,7 @@ int output_check_program(const struct vtac_graph *g, const struct vtac_options *
 	struct vtac_graph *stub = g->n_inputs ? vtac_graph_clone(g) : NULL;
 	struct vtac_program p;
 	uint8_t *data = NULL;
-	size_t size;
+	size_t size = 0;
 	int ret;
 
 	if (!stub)
@@ -127,7 +127,7 @@ int output_program(const struct vtac_program *p, const struct output_options *ho
 	char *text = report_text(p, how->report, false), *json = report_text(p, how->report, true);
 	char name[64];
 	uint8_t *data = NULL;
-	size_t size;
+	size_t size = 0;
 	int ret;
 
 	name_of(name, sizeof(name), how->model);

@@ -77,7 +77,7 @@ static int add_step(struct lowering *l, const struct vtaimage_step *step)
 		return vtac_fail(l->g, NULL, "The program has more than %u steps.",
 				 VTAIMAGE_STEPS_MAX);
 	if (grow(l, (void **)&p->steps, p->n_steps, sizeof(*p->steps)) ||
-	    grow(l, (void **)&p->step_nodes, p->n_steps, sizeof(*p->step_nodes)))
+	    grow(l, (void **)&p->step_nodes, p->n_steps, sizeof(struct vtac_node *)))
 		return -1;
 	p->step_nodes[p->n_steps] = l->step_node;
 	p->steps[p->n_steps++] = *step;

@@ -286,8 +286,8 @@ static int open_placed(struct vtac_graph *g, struct placed *p, const struct vtac
 	*p = (struct placed) { .n = n, .leaves = 1 };
 	while (p->leaves < n)
 		p->leaves *= 2;
-	p->blocks = vtac_alloc(g, n + 1u, sizeof(p->blocks[0]));
-	p->found = vtac_alloc(g, n + 1u, sizeof(p->found[0]));
+	p->blocks = vtac_alloc(g, n + 1u, sizeof(struct vtac_live_range *));
+	p->found = vtac_alloc(g, n + 1u, sizeof(struct vtac_live_range *));
 	p->last = vtac_alloc(g, 2 * (uint64_t)p->leaves, sizeof(p->last[0]));
 	if (!p->blocks || !p->found || !p->last)
 		return -1;

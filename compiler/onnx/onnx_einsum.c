@@ -32,8 +32,8 @@ static int default_output(struct onnx_node *n, struct equation *e)
 			count[(unsigned char)*p]++;
 	if (count['.'] && add_label(n, e->out, '.'))
 		return -1;
-	for (char c = 'A'; c <= 'z'; c++)
-		if (count[(unsigned char)c] == 1 && add_label(n, e->out, c))
+	for (int c = 'A'; c <= 'z'; c++)
+		if (count[c] == 1 && add_label(n, e->out, (char)c))
 			return -1;
 	return 0;
 }
@@ -92,24 +92,25 @@ static int between(struct onnx_node *n, const struct equation *e, const char *le
 }
 
 static struct vtac_node *make_product(struct onnx_node *n, struct vtac_tensor *a,
-				      struct vtac_tensor *b, const char *left, const char *right,
-				      const char *out)
+				      struct vtac_tensor *b, const char left[VTAC_LABELS_MAX],
+				      const char right[VTAC_LABELS_MAX],
+				      const char out[VTAC_LABELS_MAX])
 {
 	struct vtac_node *node = b ? onnx_of_two(n, VTAC_EINSUM, a, b) :
 		onnx_of_one(n, VTAC_EINSUM, a);
 
 	if (!node)
 		return NULL;
-	strcpy(node->attr.einsum.a, left);
-	strcpy(node->attr.einsum.b, right);
-	strcpy(node->attr.einsum.y, out);
+	memcpy(node->attr.einsum.a, left, VTAC_LABELS_MAX);
+	memcpy(node->attr.einsum.b, right, VTAC_LABELS_MAX);
+	memcpy(node->attr.einsum.y, out, VTAC_LABELS_MAX);
 	return node;
 }
 
 static int read_einsum(struct onnx_node *n)
 {
 	const Onnx__AttributeProto *a = onnx_attr(n, "equation");
-	char left[VTAC_LABELS_MAX], out[VTAC_LABELS_MAX];
+	char left[VTAC_LABELS_MAX], out[VTAC_LABELS_MAX] = "";
 	struct equation e = { .n = 0 };
 	struct vtac_node *node = NULL;
 	struct vtac_tensor *x = n->in[0];
@@ -119,10 +120,10 @@ static int read_einsum(struct onnx_node *n)
 	if (parse(n, a, &e))
 		return -1;
 	if (e.n == 1) {
-		node = make_product(n, x, NULL, e.in[0], "", e.out);
+		node = make_product(n, x, NULL, e.in[0], out, e.out);
 		return node ? onnx_result(n, 0, node->out[0]) : -1;
 	}
-	strcpy(left, e.in[0]);
+	memcpy(left, e.in[0], sizeof(left));
 	for (unsigned int i = 1; i < e.n; i++) {
 		if (between(n, &e, left, i, out))
 			return -1;
@@ -130,7 +131,7 @@ static int read_einsum(struct onnx_node *n)
 		if (!node)
 			return -1;
 		x = node->out[0];
-		strcpy(left, out);
+		memcpy(left, out, sizeof(left));
 	}
 	return onnx_result(n, 0, x);
 }

@@ -218,7 +218,7 @@ static int read_qlinear_global_avg_pool(struct onnx_node *n)
 static int read_qlinear_concat(struct onnx_node *n)
 {
 	unsigned int parts = (n->n_in - 2) / 3;
-	struct vtac_tensor **in = vtac_alloc(n->g, parts + 1u, sizeof(*in));
+	struct vtac_tensor **in = vtac_alloc(n->g, parts + 1u, sizeof(struct vtac_tensor *));
 
 	if (n->n_in < 5 || (n->n_in - 2) % 3)
 		return onnx_fail(n, "It has %u inputs.", n->n_in);

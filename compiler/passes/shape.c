@@ -186,7 +186,7 @@ static int shape_with_sizes(struct vtac_graph *g, struct vtac_node *node)
 		return vtac_shape_node(g, node);
 	if (vtac_bound_inputs(g, node))
 		return -1;
-	memcpy(in, node->in, n * sizeof(in[0]));
+	memcpy(in, node->in, n * sizeof(struct vtac_tensor *));
 	return vtac_shape_node(g, node) || vtac_set_sizes(g, node, in, n) ? -1 : 0;
 }
 

@@ -540,7 +540,7 @@ static int size_expand(struct sizes *s)
 
 	if (s->in[0]->size && size_each(s))
 		return -1;
-	if (!bounds_get(shape, b) || shape->data)
+	if (!shape || !bounds_get(shape, b) || shape->data)
 		return 0;
 	rank = (int)vtac_elements(shape);
 	open = find_open(b, rank);
@@ -723,7 +723,7 @@ int vtac_set_sizes(struct vtac_graph *g, struct vtac_node *node, struct vtac_ten
 	struct vtac_tensor *open = NULL;
 	bool bounded = false;
 
-	memcpy(s.in, in, n_in * sizeof(in[0]));
+	memcpy(s.in, in, n_in * sizeof(struct vtac_tensor *));
 	for (unsigned int i = 0; i < n_in; i++) {
 		open = !open && in[i] && in[i]->size ? in[i] : open;
 		bounded = bounded || is_bounded(in[i]);

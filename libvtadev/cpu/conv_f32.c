@@ -76,7 +76,7 @@ static struct plan make_plan(const struct vtacpu_window *win)
 	uint32_t cols, all = w->ic / w->groups;
 
 	p.taps = all * window_taps(w);
-	if (w->transposed || down > COUNT_MAX / 2 || across > COUNT_MAX / 2)
+	if (w->transposed || !all || down > COUNT_MAX / 2 || across > COUNT_MAX / 2)
 		return p;
 	if (window_taps(w) == 1 && w->stride_h == 1 && w->stride_w == 1 && !w->pad_top &&
 	    !w->pad_left && w->ih == w->oh && w->iw == w->ow) {

@@ -122,7 +122,8 @@ static int32_t clamp(float x, uint32_t size)
 static void find_taps(const struct vtacpu_resample *p, uint32_t d, float x, uint32_t n, int32_t *at,
 		      float *weight)
 {
-	float first = cpu_floor(x) - (float)(n / 2 - 1), sum = 0;
+	uint32_t before = n / 2 - 1;
+	float first = cpu_floor(x) - (float)before, sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		float place = first + (float)i;

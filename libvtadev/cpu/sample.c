@@ -77,9 +77,9 @@ static struct taps find_taps(const struct vtacpu_grid_sample *p, float at, uint3
 					   [VTACPU_CUBIC] = 4 };
 	float x = place_of(p, at, size), first;
 	struct taps t = { .n = counts[p->mode] };
+	uint32_t before = t.n / 2 - 1;
 
-	first = p->mode == VTACPU_NEAREST ? cpu_round(x) :
-		cpu_floor(x) - (float)(t.n / 2 - 1);
+	first = p->mode == VTACPU_NEAREST ? cpu_round(x) : cpu_floor(x) - (float)before;
 	for (uint32_t i = 0; i < t.n; i++) {
 		float place = first + (float)i, far = x - place;
 

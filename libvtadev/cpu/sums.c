@@ -61,9 +61,8 @@ CPU_BODY add_products(unsigned int rows, unsigned int spots, const struct cpu_pr
 typedef void add_fn(const struct cpu_product *p, const float *const *a, const float *const *b,
 		    sums *sum);
 
-#define ANY
-#define SHAPE(name, rows, spots, attributes)						\
-static __attribute__((noinline)) attributes						\
+#define NARROW	static __attribute__((noinline))
+#define SHAPE(name, rows, spots)							\
 void name(const struct cpu_product *p, const float *const *a, const float *const *b,	\
 	  sums *sum)									\
 {											\
@@ -74,22 +73,22 @@ void name(const struct cpu_product *p, const float *const *a, const float *const
 }
 
 /* As many as 16 registers of 4 floats hold. */
-SHAPE(add_6x1, 6, 1, ANY)
-SHAPE(add_4x1, 4, 1, ANY)
-SHAPE(add_2x1, 2, 1, ANY)
-SHAPE(add_2x2, 2, 2, ANY)
-SHAPE(add_1x1, 1, 1, ANY)
-SHAPE(add_1x3, 1, 3, ANY)
+NARROW SHAPE(add_6x1, 6, 1)
+NARROW SHAPE(add_4x1, 4, 1)
+NARROW SHAPE(add_2x1, 2, 1)
+NARROW SHAPE(add_2x2, 2, 2)
+NARROW SHAPE(add_1x1, 1, 1)
+NARROW SHAPE(add_1x3, 1, 3)
 #ifdef VTACPU_AVX2
-#define AVX2	__attribute__((target("avx2")))
-SHAPE(wide_6x1, 6, 1, AVX2)
-SHAPE(wide_6x2, 6, 2, AVX2)
-SHAPE(wide_4x1, 4, 1, AVX2)
-SHAPE(wide_4x3, 4, 3, AVX2)
-SHAPE(wide_2x1, 2, 1, AVX2)
-SHAPE(wide_2x5, 2, 5, AVX2)
-SHAPE(wide_1x1, 1, 1, AVX2)
-SHAPE(wide_1x6, 1, 6, AVX2)
+#define WIDE	static __attribute__((noinline, target("avx2")))
+WIDE SHAPE(wide_6x1, 6, 1)
+WIDE SHAPE(wide_6x2, 6, 2)
+WIDE SHAPE(wide_4x1, 4, 1)
+WIDE SHAPE(wide_4x3, 4, 3)
+WIDE SHAPE(wide_2x1, 2, 1)
+WIDE SHAPE(wide_2x5, 2, 5)
+WIDE SHAPE(wide_1x1, 1, 1)
+WIDE SHAPE(wide_1x6, 1, 6)
 #endif
 
 /* Blocks of @rows rows: of @spots spots by @add, and of one by @add_one. */

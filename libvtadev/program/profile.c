@@ -69,7 +69,7 @@ int profile_new(const struct vtaimage *image, const struct vtaprog_cut *cuts, ui
 	profile->cut_count = count;
 	profile->room = count_spans(image, profile);
 	if (profile->room <= SPANS_MAX)
-		profile->spans = calloc(profile->room, sizeof(*profile->spans));
+		profile->spans = calloc(profile->room + 1, sizeof(*profile->spans));
 	if (!profile->spans) {
 		free(profile);
 		return -ENOMEM;

@@ -237,20 +237,27 @@ struct made {
 	uint32_t count[2];
 };
 
+/* Is there room in the last part? */
+static bool part_has_room(const struct vtaprog *prog, bool card)
+{
+	const struct part *last;
+
+	if (!prog->part_count)
+		return false;
+	last = &prog->parts[prog->part_count - 1];
+	return last->card == card &&
+	       (!card || last->count < vtadev_queue_entries(prog->queue));
+}
+
 /* Counts a kernel, or a descriptor, of the last part, or of a new one. */
 static uint32_t add_to_part(struct vtaprog *prog, struct made *made, bool card)
 {
-	struct part *part = prog->part_count ? &prog->parts[prog->part_count - 1] : NULL;
-
-	if (!part || part->card != card ||
-	    (card && part->count == vtadev_queue_entries(prog->queue))) {
-		part = &prog->parts[prog->part_count++];
-		*part = (struct part) {
+	if (!part_has_room(prog, card))
+		prog->parts[prog->part_count++] = (struct part) {
 			.card = card, .first = made->count[card],
 			.span = made->count[0] + made->count[1],
 		};
-	}
-	part->count++;
+	prog->parts[prog->part_count - 1].count++;
 	return made->count[card]++;
 }
 

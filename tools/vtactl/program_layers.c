@@ -114,8 +114,10 @@ static int add_stream(struct program_layers *l, const struct vtaimage *image, ui
 static int add_streams(struct program_layers *l, const struct vtaimage *image)
 {
 	bool *added = calloc(image->stream_count + 1, sizeof(*added));
-	int ret = added ? CTL_OK : ctl_fail("layers", strerror(ENOMEM));
+	int ret = CTL_OK;
 
+	if (!added)
+		return ctl_fail("layers", strerror(ENOMEM));
 	for (uint32_t i = 0; i < image->step_count && !ret; i++) {
 		struct vtaimage_step step;
 

@@ -30,6 +30,7 @@ struct job {
 	struct program_inputs inputs;
 	uint8_t *outputs;		/* of the program as it is */
 	struct profile p;
+	char name[16];			/* of a card that has a number */
 };
 
 /* A profiled program, or one that is not. */
@@ -176,8 +177,11 @@ static int measure_both(struct job *j)
 {
 	uint64_t n = j->m->count ? j->m->count : RUNS_DEFAULT;
 	struct timed *timed = calloc(n, sizeof(*timed));
-	int ret = timed ? measure(j, false, timed, n) : ctl_error("runs", -ENOMEM);
+	int ret;
 
+	if (!timed)
+		return ctl_error("runs", -ENOMEM);
+	ret = measure(j, false, timed, n);
 	if (!ret) {
 		j->p.plain_ns = timed[n / 2].end - timed[n / 2].begin;
 		ret = measure(j, true, timed, n);
@@ -189,7 +193,7 @@ static int measure_both(struct job *j)
 		j->p.rows = timed[n / 2].rows;
 		timed[n / 2].rows = NULL;
 	}
-	for (uint64_t i = 0; timed && i < n; i++)
+	for (uint64_t i = 0; i < n; i++)
 		free(timed[i].rows);
 	free(timed);
 	return ret;
@@ -389,11 +393,10 @@ static int report(struct job *j, struct output *trace)
 static int profile_on(struct job *j, struct output *trace)
 {
 	const struct vtadev_info *info = vtadev_info(j->dev);
-	char name[16];
 	int ret;
 
-	snprintf(name, sizeof(name), "vta%u", info->card.index);
-	j->p.card = info->card.index == UINT_MAX ? info->card.node : name;
+	snprintf(j->name, sizeof(j->name), "vta%u", info->card.index);
+	j->p.card = info->card.index == UINT_MAX ? info->card.node : j->name;
 	j->p.clock_khz = info->clock_khz;
 	ret = measure_both(j);
 	if (!ret)
