@@ -34,7 +34,7 @@ struct plan {
 	uint64_t pitch;			/* floats for each channel */
 	uint32_t channels;		/* at a time */
 	size_t spots;
-	size_t taps;			/* of these channels */
+	size_t taps;			/* of these channels; by taps, of all of a group */
 };
 
 static uint32_t spots_of(uint32_t n)
@@ -105,8 +105,9 @@ static struct plan make_plan(const struct vtacpu_window *win)
 	p.channels = min_u32(all, p.pitch < FLOATS ? FLOATS / (uint32_t)p.pitch : 1);
 	/* Equally many each time. */
 	p.channels = (all - 1) / ((all - 1) / p.channels + 1) + 1;
-	p.taps = p.channels * window_taps(w);
-	p.direct = p.pitch <= FLOATS_MAX && p.taps <= FLOATS_MAX;
+	p.direct = p.pitch <= FLOATS_MAX && p.channels * window_taps(w) <= FLOATS_MAX;
+	if (p.direct)
+		p.taps = p.channels * window_taps(w);
 	return p;
 }
 
