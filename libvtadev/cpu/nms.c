@@ -14,7 +14,7 @@ int cpu_nms_need(const struct vtacpu_nms *p, struct vtacpu_need *need)
 	if (!cpu_count(boxes, 3) || !cpu_count(scores, 3) || !cpu_count(y, 4) ||
 	    p->most > p->boxes)
 		return cpu_bad(need, "a size is 0, or too large");
-	need->work = cpu_mul(cpu_count(scores, 3), 64);
+	need->work = cpu_mul(cpu_count(scores, 3), 64 + (uint64_t)p->most);
 	return cpu_operand(need, cpu_count(boxes, 3), 4) ||
 	       cpu_operand(need, cpu_count(scores, 3), 4) ||
 	       cpu_operand_if(need, p->has_count, 1, 8) || cpu_operand(need, cpu_count(y, 4), 8) ||

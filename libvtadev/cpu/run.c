@@ -148,7 +148,11 @@ int vtacpu_need(uint32_t kernel, const void *params, struct vtacpu_need *need)
 	*need = (struct vtacpu_need) { .why = NULL };
 	if (!vtacpu_kernel_name(kernel))
 		return cpu_bad(need, "no such kernel");
-	return kernels[kernel].need(params, need);
+	if (kernels[kernel].need(params, need))
+		return -1;
+	if (need->work > VTACPU_WORK_MAX)
+		return cpu_bad(need, "it takes more than 2^40 multiplications");
+	return 0;
 }
 
 void vtacpu_run(uint32_t kernel, const void *params, void *const *io, void *scratch)

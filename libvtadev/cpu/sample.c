@@ -60,9 +60,8 @@ static int32_t value_at(const struct vtacpu_grid_sample *p, float x, uint32_t si
 		return -1;
 	if (p->pad == VTACPU_GRID_REFLECTION && (x < 0 || x > top))
 		x = mirror(x, p->align ? 0 : -0.5f, p->align ? top : top + 0.5f);
-	/* A mirrored place may be between two values, at an edge. */
-	x = x < 0 ? 0 : x > top ? top : x;
-	return (int32_t)x;
+	/* A mirrored place may be between two values, at an edge; floats do not hold all sizes. */
+	return x > 0 ? x >= top ? (int32_t)(size - 1) : (int32_t)x : 0;
 }
 
 struct taps {
@@ -128,6 +127,18 @@ void vtacpu_grid_sample(const struct vtacpu_grid_sample *p, void *const *io, voi
 
 /* ---- parts of pictures ---- */
 
+/* The most samples of a bin in each direction */
+#define SAMPLES_MAX	1024
+
+/* Multiplications for a value: as many samples as a region as large as the picture has */
+static uint64_t bin_work(const struct vtacpu_roi_align *p)
+{
+	uint64_t rows = p->samples ? p->samples : p->h / p->oh + 1;
+	uint64_t cols = p->samples ? p->samples : p->w / p->ow + 1;
+
+	return cpu_mul(16, cpu_mul(rows, cols));
+}
+
 int cpu_roi_align_need(const struct vtacpu_roi_align *p, struct vtacpu_need *need)
 {
 	const uint32_t x[] = { p->n, p->c, p->h, p->w };
@@ -135,9 +146,9 @@ int cpu_roi_align_need(const struct vtacpu_roi_align *p, struct vtacpu_need *nee
 
 	if (cpu_flag_ok(need, p->max) || cpu_flag_ok(need, p->half))
 		return -1;
-	if (!cpu_count(x, 4) || !cpu_count(y, 4) || p->samples > 1024)
+	if (!cpu_count(x, 4) || !cpu_count(y, 4) || p->samples > SAMPLES_MAX)
 		return cpu_bad(need, "a size is 0, or too large");
-	need->work = cpu_mul(cpu_count(y, 4), 16);
+	need->work = cpu_mul(cpu_count(y, 4), bin_work(p));
 	return cpu_operand(need, cpu_count(x, 4), 4) || cpu_operand(need, 4ull * p->count, 4) ||
 	       cpu_operand(need, p->count, 8) || cpu_operand(need, cpu_count(y, 4), 4) ? -1 : 0;
 }
@@ -210,7 +221,7 @@ static uint32_t samples_of(uint32_t samples, float size)
 
 	if (samples)
 		return samples;
-	return n > 1 ? n < 1024 ? (uint32_t)n : 1024 : 1;
+	return n > 1 ? n < SAMPLES_MAX ? (uint32_t)n : SAMPLES_MAX : 1;
 }
 
 static void align_one(const struct vtacpu_roi_align *p, const float *x, const float *roi, float *y)

@@ -46,6 +46,8 @@ extern "C" {
 #define VTACPU_OPERANDS_MAX	8
 /* Most bytes of an operand, and of scratch memory. */
 #define VTACPU_BYTES_MAX	(1ull << 31)
+/* Most of vtacpu_need.work, so that a small file does not compute for days. */
+#define VTACPU_WORK_MAX		(1ull << 40)
 
 /* The numbers are part of the program image's format: append only. */
 enum vtacpu_kernel {
