@@ -457,44 +457,6 @@ TEST(packing)
 	}
 }
 
-/* ---- parameters that may be anything ---- */
-
-/*
- * Words at random, small and large: what vtacpu_need() accepts runs within the operands
- * that it asks for. Large ones are only checked.
- */
-TEST(random_parameters)
-{
-	static const uint32_t words[] = { 0, 1, 2, 3, 4, 7, 8, 16, 255, 1u << 16, 1u << 20,
-					  1u << 30, 1u << 31, 0xffffffffu, 0x3f800000u };
-	uint32_t accepted = 0;
-
-	for (uint32_t i = 0; i < 400000; i++) {
-		uint32_t kernel = 1 + i % (VTACPU_KERNELS - 1), params[64], large = rnd(8);
-		struct vtacpu_need need;
-		uint64_t bytes = 0;
-		struct call c;
-
-		assert_true(vtacpu_params_bytes(kernel) <= sizeof(params));
-		for (uint32_t j = 0; j < 64; j++)
-			params[j] = rnd(16) < large ? words[rnd(15)] : rnd(4);
-		if (vtacpu_need(kernel, params, &need)) {
-			assert_non_null(need.why);
-			continue;
-		}
-		for (uint32_t j = 0; j < need.operands; j++)
-			bytes += need.bytes[j];
-		if (bytes + need.scratch > 1u << 20 || need.work > 1u << 16)
-			continue;
-		accepted++;
-		prepare(&c, kernel, params, 1);
-		run(&c, kernel, params);
-		drop(&c);
-	}
-	/* Else this would test nothing. */
-	assert_true(accepted > 2000);
-}
-
 TEST(kernels_have_names)
 {
 	struct vtacpu_need need;
