@@ -221,6 +221,29 @@ static int64_t padded(const struct vtacpu_pad *p, uint32_t i, uint32_t at)
 	return x < size ? x : turn - x;
 }
 
+/* Pad a row of the last dimension. Its inputs are at @x; NULL: it has none. */
+static void pad_row(const struct vtacpu_pad *p, uint32_t last, const uint8_t *x,
+		    const uint8_t *constant, uint8_t *y)
+{
+	int64_t size = p->out[last], before = p->before[last], end = before + p->dims[last];
+	uint32_t bytes = p->bytes;
+
+	/* The outputs from @before to @end are inputs as they are. */
+	before = !x || before > size ? size : before < 0 ? 0 : before;
+	end = end > size ? size : end;
+	for (int64_t i = 0; i < size; i++, y += bytes) {
+		int64_t at = x ? padded(p, last, (uint32_t)i) : -1;
+
+		if (i == before && before < end) {
+			memcpy(y, x + at * bytes, (size_t)(end - before) * bytes);
+			y += (end - before - 1) * bytes;
+			i = end - 1;
+			continue;
+		}
+		memcpy(y, at < 0 ? constant : x + at * bytes, bytes);
+	}
+}
+
 void vtacpu_pad(const struct vtacpu_pad *p, void *const *io, void *scratch)
 {
 	const uint8_t *x = io[0], constant[8] = {
@@ -228,22 +251,27 @@ void vtacpu_pad(const struct vtacpu_pad *p, void *const *io, void *scratch)
 		(uint8_t)(p->value[0] >> 24), (uint8_t)p->value[1], (uint8_t)(p->value[1] >> 8),
 		(uint8_t)(p->value[1] >> 16), (uint8_t)(p->value[1] >> 24),
 	};
-	size_t count = (size_t)cpu_count(p->out, p->rank);
-	uint8_t *y = io[1];
+	uint32_t last = p->rank ? p->rank - 1 : 0;
+	size_t rows = (size_t)cpu_count(p->out, last);
 	int32_t stride[VTACPU_RANK_MAX];
+	uint8_t *y = io[1];
 
 	(void)scratch;
+	if (!p->rank) {
+		memcpy(y, x, p->bytes);
+		return;
+	}
 	plain(p->rank, p->dims, stride);
-	for (size_t i = 0; i < count; i++, y += p->bytes) {
-		size_t rest = i, from = 0;
+	for (size_t row = 0; row < rows; row++, y += (size_t)p->out[last] * p->bytes) {
+		size_t rest = row, from = 0;
 		bool inside = true;
 
-		for (uint32_t d = p->rank; d--; rest /= p->out[d]) {
+		for (uint32_t d = last; d--; rest /= p->out[d]) {
 			int64_t at = padded(p, d, (uint32_t)(rest % p->out[d]));
 
 			inside = inside && at >= 0;
 			from += at < 0 ? 0 : (size_t)at * (uint32_t)stride[d];
 		}
-		memcpy(y, inside ? x + from * p->bytes : constant, p->bytes);
+		pad_row(p, last, inside ? x + from * p->bytes : NULL, constant, y);
 	}
 }

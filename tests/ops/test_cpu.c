@@ -401,6 +401,50 @@ TEST(pads)
 	drop(&c);
 }
 
+/* The input at output @at of @n inputs, by the definitions of ONNX; -1: the constant */
+static int64_t pad_source(uint32_t mode, int64_t at, int64_t n)
+{
+	while (mode != VTACPU_PAD_CONSTANT && (at < 0 || at >= n)) {
+		if (mode == VTACPU_PAD_EDGE || n == 1)
+			at = at < 0 ? 0 : n - 1;
+		else if (mode == VTACPU_PAD_WRAP)
+			at += at < 0 ? n : -n;
+		else
+			at = at < 0 ? -at : 2 * (n - 1) - at;
+	}
+	return at < 0 || at >= n ? -1 : at;
+}
+
+TEST(rows_are_padded_and_cropped_at_both_ends)
+{
+	struct vtacpu_pad p = { .rank = 2, .value = { 0x03020100, 0x07060504 } };
+
+	for (uint32_t i = 0; i < 4000; i++) {
+		struct call c;
+
+		p.bytes = 1u << i % 4;
+		p.mode = i / 4 % 4;
+		for (int d = 0; d < 2; d++) {
+			p.dims[d] = 1 + rnd(6);
+			p.out[d] = 1 + rnd(12);
+			p.before[d] = (int32_t)rnd(19) - 9;
+		}
+		prepare(&c, VTACPU_PAD, &p, i);
+		run(&c, VTACPU_PAD, &p);
+		for (uint32_t k = 0; k < p.out[0] * p.out[1]; k++) {
+			int64_t row = pad_source(p.mode, (int64_t)(k / p.out[1]) - p.before[0],
+						 p.dims[0]);
+			int64_t at = pad_source(p.mode, (int64_t)(k % p.out[1]) - p.before[1],
+						p.dims[1]);
+			const uint8_t *want = row < 0 || at < 0 ? (uint8_t *)p.value :
+				(uint8_t *)c.io[0] + (row * p.dims[1] + at) * p.bytes;
+
+			assert_memory_equal((uint8_t *)c.io[1] + k * p.bytes, want, p.bytes);
+		}
+		drop(&c);
+	}
+}
+
 /* ---- integers and floats, plain and packed ---- */
 
 TEST(quantising)
