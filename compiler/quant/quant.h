@@ -25,7 +25,7 @@ struct vtac_stats {
 	float lo, hi;
 	float range;			/* bin i: |x| from i to i + 1 of range / VTAC_BINS */
 	uint64_t count;
-	uint32_t hist[VTAC_BINS];
+	uint64_t hist[VTAC_BINS];
 	double *mean;			/* of each channel (dimension 1), sums until the end */
 	float *most;			/* likewise, the greatest |x| */
 	int64_t channels;

@@ -89,41 +89,54 @@ static void count_bins(struct vtac_stats *s, const float *v, int64_t n)
 			s->hist[i] += hist[k][i];
 }
 
-/* False if a value is infinite, or no number. */
-static bool count_values(struct vtac_stats *s, const float *v, int64_t n)
+/* In parts, as each addition waits for the one before. */
+static double sum_of(const float *v, int64_t n)
 {
-	float most;
+	double part[4] = { 0 };
+	int64_t i = 0;
 
-	if (!count_range(v, n, &s->lo, &s->hi))
-		return false;
-	most = -s->lo > s->hi ? -s->lo : s->hi;
-	if (!s->range)
-		s->range = most > 0 ? most * 1.01f : 0;
-	if (!s->range)
-		return true;
-	widen_bins(s, most);
-	count_bins(s, v, n);
-	s->count += (uint64_t)n;
-	return true;
+	for (; i + 4 <= n; i += 4)
+		for (int k = 0; k < 4; k++)
+			part[k] += v[i + k];
+	for (; i < n; i++)
+		part[0] += v[i];
+	return part[0] + part[1] + part[2] + part[3];
 }
 
-static void count_means(struct vtac_stats *s, const struct vtac_tensor *t, const float *v)
+/*
+ * Count the ranges and means of channels, and the tensor's range. False if a value is infinite, or
+ * no number.
+ */
+static bool count_channels(struct vtac_stats *s, const struct vtac_tensor *t, const float *v)
 {
 	int64_t plane = 1, n = t->rank ? t->dims[0] : 1;
 
 	for (int i = 2; i < t->rank; i++)
 		plane *= t->dims[i];
 	for (int64_t i = 0; i < n * s->channels; i++, v += plane) {
-		float lo = 0, hi = 0, most = s->most[i % s->channels];
-		double sum = 0;
+		float lo = 0, hi = 0, *most = &s->most[i % s->channels];
 
-		count_range(v, plane, &lo, &hi);
-		for (int64_t k = 0; k < plane; k++)
-			sum += v[k];
-		most = hi > most ? hi : most;
-		s->most[i % s->channels] = -lo > most ? -lo : most;
-		s->mean[i % s->channels] += sum / (double)(plane * n);
+		if (!count_range(v, plane, &lo, &hi))
+			return false;
+		*most = fmaxf(*most, fmaxf(-lo, hi));
+		s->mean[i % s->channels] += sum_of(v, plane) / (double)(plane * n);
+		s->lo = fminf(s->lo, lo);
+		s->hi = fmaxf(s->hi, hi);
 	}
+	return true;
+}
+
+static void count_values(struct vtac_stats *s, const float *v, int64_t n)
+{
+	float most = fmaxf(-s->lo, s->hi);
+
+	if (!s->range)
+		s->range = most > 0 ? most * 1.01f : 0;
+	if (!s->range)
+		return;
+	widen_bins(s, most);
+	count_bins(s, v, n);
+	s->count += (uint64_t)n;
 }
 
 static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
@@ -168,7 +181,7 @@ static void count_tensor(void *priv, const struct vtac_tensor *t, const void *da
 		r->failed = true;
 		return;
 	}
-	if (!count_values(s, data, n)) {
+	if (!count_channels(s, t, data)) {
 		/* Masks of attention are infinite; the CPU alone computes with them. */
 		((struct vtac_tensor *)t)->stats = NULL;
 		if (!touches_card(t))
@@ -179,8 +192,7 @@ static void count_tensor(void *priv, const struct vtac_tensor *t, const void *da
 			  t->name, r->image);
 		return;
 	}
-	if (t->rank < 2 || t->dims[1])
-		count_means(s, t, data);
+	count_values(s, data, n);
 	for (unsigned int i = 0; i < t->n_users; i++)
 		if (t->users[i]->hessian && t->users[i]->in[0] == t)
 			vtac_gptq_observe(t->users[i], data);
