@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* vtac - compile trained networks for VTA cards. A verb is a file. */
+#include <malloc.h>
+
 #include "cmd.h"
 #include "vtadev.h"
 
@@ -36,5 +38,11 @@ int main(int argc, char **argv)
 		.exit_status = exit_status, .verbs = verbs,
 	};
 
+	/*
+	 * Calibration allocates and frees the same tensors for each image: keep their memory, as
+	 * the kernel clears each page that it gives.
+	 */
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, -1);
 	return cli_main(&program, argc, argv);
 }
