@@ -907,6 +907,53 @@ TEST(candidates_that_lost_take_no_memory)
 	net_end(&net);
 }
 
+/* ---- work ---- */
+
+static int numbered_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	++*(unsigned int *)priv;
+	return random_image(NULL, i, t, values);
+}
+
+/* Returns how many images the network runs on, for @count of calibration. */
+static unsigned int runs_with(unsigned int count, const struct vtac_quant_options *how)
+{
+	unsigned int runs = 0;
+	const struct vtac_images images = { .count = count, .read = numbered_image, .priv = &runs };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = how };
+	struct vtac_tensor *x;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 47);
+	x = net_input(&net, 16, 6, 6);
+	for (int i = 0; i < 3; i++) {
+		x = net_conv(&net, x, vtac_text(net.g, "conv%d", i), 16, 16, 3);
+		x = net_relu(&net, x, vtac_text(net.g, "relu%d", i));
+	}
+	net_output(&net, x);
+	if (vtac_run_passes(net.g, &opt, NULL))
+		fail_msg("%s", net.g->error.text);
+	net_end(&net);
+	return runs;
+}
+
+/* Candidates have sets of at most 12 and 8 images: each further image is run once, for ranges. */
+TEST(a_further_calibration_image_is_run_once)
+{
+	const struct vtac_quant_options all = { 0 }, ranges = {
+		.residual = VTAC_RESIDUAL_FUSED, .equalise = VTAC_EQUALISE_HALF,
+		.split = VTAC_SPLIT_NONE };
+	unsigned int few = runs_with(64, &ranges), many = runs_with(256, &ranges);
+	unsigned int most = runs_with(256, &all);
+
+	print_message("# %u runs of 64 images, %u of 256; %u with all candidates\n", few, many,
+		      most);
+	assert_int_equal(many - few, 192);
+	/* Six candidates: calibrated, and measured as floats and as integers. */
+	assert_in_range(most, many, 256 + 6 * (12 + 12 + 2 * 8));
+}
+
 /* Steps that have no reciprocal. */
 #define TINY	((float)(1 / 1e39))
 
