@@ -75,8 +75,8 @@ const struct vtac_pass *vtac_pass_find(const char *name)
 int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const char *last)
 {
 	for (const struct vtac_pass *p = vtac_passes; p->name; p++) {
-		if (opt->progress)
-			opt->progress(opt->progress_priv, p->name, 0, 1);
+		if (opt->progress && opt->progress(opt->progress_priv, p->name, 0, 1))
+			return vtac_fail(g, NULL, "The caller ended the compilation.");
 		if (p->run(g, opt) || vtac_graph_verify(g, p->after, opt->core.block))
 			return -1;
 		if (opt->after)

@@ -72,6 +72,23 @@ const char *vtac_net_error(const struct vtac_net *net);
 int vtac_net_read_onnx(struct vtac_net *net, const void *data, size_t size, const char *dir);
 
 /**
+ * struct vtac_net_value - an input of a net
+ * @name: lives as long as the net
+ * @type: enum vtacpu_type
+ * @rank: number of dimensions
+ * @dims: sizes; -1: the model leaves it open
+ */
+struct vtac_net_value {
+	const char *name;
+	uint32_t type;
+	int rank;
+	int64_t dims[8];
+};
+
+/* vtac_net_input_at() - describe input @i, from 0; returns 0, or -1: there are no more */
+int vtac_net_input_at(const struct vtac_net *net, unsigned int i, struct vtac_net_value *value);
+
+/**
  * vtac_net_input() - add an input
  * @net: the net
  * @name: unique; the name of the program's tensor
@@ -189,6 +206,18 @@ struct vtac_tensor *vtac_net_concat(struct vtac_net *net, const char *name, unsi
 struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, struct vtac_tensor *x);
 
 /**
+ * struct vtac_net_shape - the shape of an input whose sizes the model leaves open
+ * @input: its name; NULL: the only input
+ * @rank: the model's
+ * @dims: sizes
+ */
+struct vtac_net_shape {
+	const char *input;
+	int rank;
+	int64_t dims[8];
+};
+
+/**
  * struct vtac_net_options - how to compile; zeroed ones but @core are the defaults
  * @core: the card's, by vtaops_core_init() or vtaprog_core()
  * @name: of the program; NULL: the model's
@@ -200,7 +229,13 @@ struct vtac_tensor *vtac_net_flatten(struct vtac_net *net, const char *name, str
  * @image: write the @count values of input @input in image @i, from 0; returns 0, or another number
  *	to fail. Called in the thread of vtac_net_compile(), more than once for an image. May be
  *	NULL.
- * @priv: for @image
+ * @priv: for @image and @progress
+ * @shapes: of inputs; without, an open first dimension is 1, and another is an error
+ * @n_shapes: number of @shapes
+ * @labels: classes of the first output, UTF-8 with a line each, or NULL
+ * @preprocess: how a picture becomes an input, for programs that read pictures; or NULL
+ * @progress: called in the thread of vtac_net_compile() when @done of @total steps of @what are
+ *	done; @total is 0 if it is not known. Returns 0, or another number to fail. May be NULL.
  */
 struct vtac_net_options {
 	const struct vtaops_core *core;
@@ -212,6 +247,11 @@ struct vtac_net_options {
 	unsigned int images;
 	int (*image)(void *priv, unsigned int i, const char *input, float *values, size_t count);
 	void *priv;
+	const struct vtac_net_shape *shapes;
+	unsigned int n_shapes;
+	const char *labels;
+	const struct vtaimage_preprocess *preprocess;
+	int (*progress)(void *priv, const char *what, uint64_t done, uint64_t total);
 };
 
 /**

@@ -4,6 +4,7 @@
  * vtac_net_compile() runs all passes on a copy of the graph.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "emit/emit.h"
 #include "libvtac.h"
@@ -88,6 +89,20 @@ static bool is_shape(struct vtac_net *net, int rank, const int64_t *dims)
 		n *= dims[i];
 	}
 	return true;
+}
+
+int vtac_net_input_at(const struct vtac_net *net, unsigned int i, struct vtac_net_value *value)
+{
+	const struct vtac_tensor *t;
+
+	if (i >= net->g->n_inputs)
+		return -1;
+	t = net->g->inputs[i];
+	*value = (struct vtac_net_value) {
+		.name = t->name, .type = vtac_cpu_type(t->dtype), .rank = t->rank };
+	for (int k = 0; k < t->rank; k++)
+		value->dims[k] = t->dims[k];
+	return 0;
 }
 
 struct vtac_tensor *vtac_net_input(struct vtac_net *net, const char *name, uint32_t type, int rank,
@@ -324,7 +339,8 @@ static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, f
 	return how->image(how->priv, i, t->name, values, (size_t)vtac_elements(t)) ? -1 : 0;
 }
 
-static int make_image(const struct vtac_program *p, uint8_t **image, size_t *size)
+static int make_image(const struct vtac_program *p, const struct vtac_net_options *net,
+		      uint8_t **image, size_t *size)
 {
 	struct vtac_report_options how = { .json = false };
 	char *text = vtac_report_text(p, &how), *json;
@@ -333,31 +349,52 @@ static int make_image(const struct vtac_program *p, uint8_t **image, size_t *siz
 	how.json = true;
 	json = vtac_report_text(p, &how);
 	err = vtac_image(p, &(struct vtac_image_options) {
-		.text = { [VTAIMAGE_REPORT] = text, [VTAIMAGE_REPORT_JSON] = json } },
+		.text = { [VTAIMAGE_LABELS] = net->labels, [VTAIMAGE_REPORT] = text,
+			  [VTAIMAGE_REPORT_JSON] = json },
+		.preprocess = net->preprocess, .preprocess_count = net->preprocess ? 1 : 0 },
 			 image, size);
 	free(text);
 	free(json);
 	return err;
 }
 
-static int compile(struct vtac_graph *g, const struct vtac_options *opt, uint8_t **image,
-		   size_t *size)
+static int compile(struct vtac_graph *g, const struct vtac_options *opt,
+		   const struct vtac_net_options *net, uint8_t **image, size_t *size)
 {
 	struct vtac_program p;
 	int err;
 
 	if (vtac_compile(g, opt, &p))
 		return -1;
-	err = make_image(&p, image, size);
+	err = make_image(&p, net, image, size);
 	vtac_program_free(&p);
 	return err;
 }
 
-static struct vtac_options options_of(const struct vtac_net_options *how)
+/* The options of the compiler; @shapes has room for those of @how. */
+static struct vtac_options options_of(const struct vtac_net_options *how,
+				      struct vtac_shape_option *shapes)
 {
+	for (unsigned int i = 0; i < how->n_shapes; i++) {
+		shapes[i] = (struct vtac_shape_option) {
+			.input = how->shapes[i].input, .rank = how->shapes[i].rank };
+		memcpy(shapes[i].dims, how->shapes[i].dims, sizeof(shapes[i].dims));
+	}
 	return (struct vtac_options) {
 		.core = *how->core, .no_card = how->no_card, .no_prune = how->no_prune,
-		.cpu = how->cpu, .n_cpu = how->n_cpu };
+		.cpu = how->cpu, .n_cpu = how->n_cpu, .shapes = shapes, .n_shapes = how->n_shapes,
+		.progress = how->progress, .progress_priv = how->priv };
+}
+
+/* Memory for the shapes of @how. */
+static struct vtac_shape_option *new_shapes(struct vtac_net *net,
+					    const struct vtac_net_options *how)
+{
+	struct vtac_shape_option *shapes = calloc(how->n_shapes + 1u, sizeof(*shapes));
+
+	if (!shapes)
+		vtac_fail(net->g, NULL, "Out of memory.");
+	return shapes;
 }
 
 /* A copy of the net's graph, which passes may change; NULL after an error. */
@@ -390,32 +427,41 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 {
 	const struct vtac_images images = {
 		.count = how->images, .read = read_image, .priv = (void *)(uintptr_t)how };
-	struct vtac_options opt = options_of(how);
-	struct vtac_graph *g = is_name(net, how->name) ? copy_graph(net) : NULL;
+	struct vtac_shape_option *shapes = new_shapes(net, how);
+	struct vtac_graph *g = shapes && is_name(net, how->name) ? copy_graph(net) : NULL;
+	struct vtac_options opt;
 	int err;
 
-	if (!g)
+	if (!g) {
+		free(shapes);
 		return -1;
+	}
+	opt = options_of(how, shapes);
 	opt.images = how->image && how->images ? &images : NULL;
 	if (how->name)
 		g->name = how->name;
-	err = compile(g, &opt, image, size);
+	err = compile(g, &opt, how, image, size);
 	if (err)
 		take_error(net, g);
 	vtac_graph_free(g);
+	free(shapes);
 	return err;
 }
 
 int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *how,
 		   struct vtac_net_placement *placement)
 {
-	const struct vtac_options opt = options_of(how);
-	struct vtac_graph *g = copy_graph(net);
+	struct vtac_shape_option *shapes = new_shapes(net, how);
+	struct vtac_graph *g = shapes ? copy_graph(net) : NULL;
+	struct vtac_options opt;
 	int err;
 
 	*placement = (struct vtac_net_placement) { 0 };
-	if (!g)
+	if (!g) {
+		free(shapes);
 		return -1;
+	}
+	opt = options_of(how, shapes);
 	err = vtac_run_passes(g, &opt, "partition");
 	for (unsigned int i = 0; !err && i < g->n_nodes; i++) {
 		if (g->nodes[i]->device == VTAC_CARD)
@@ -427,6 +473,7 @@ int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *how,
 	if (err)
 		take_error(net, g);
 	vtac_graph_free(g);
+	free(shapes);
 	return err;
 }
 

@@ -68,7 +68,7 @@ int output_program(const struct vtac_program *p, const struct output_options *ho
 		   const char *path);
 
 /* A progress line on a terminal; ended by cmd_progress_end(). */
-void cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total);
+int cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total);
 void cmd_progress_end(void);
 
 #endif /* VTAC_CMD_H */

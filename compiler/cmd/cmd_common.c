@@ -104,7 +104,7 @@ static bool is_due(uint64_t done, uint64_t total)
 	return true;
 }
 
-void cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total)
+int cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total)
 {
 	static struct timespec begin;
 	static double reached;
@@ -118,7 +118,7 @@ void cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total)
 	if (percent > reached)
 		reached = percent;
 	if (!isatty(STDERR_FILENO) || !is_due(done, total))
-		return;
+		return 0;
 	part = (int)(reached * 30 / 100);
 	fprintf(stderr, "\r%-14.14s [%.*s%*s] %3.0f%%", what, part,
 		"##############################", 30 - part, "", reached);
@@ -127,6 +127,7 @@ void cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total)
 			seconds_since(&begin) * (100 - reached) / reached);
 	fputs("\033[K", stderr);
 	shown = true;
+	return 0;
 }
 
 void cmd_progress_end(void)

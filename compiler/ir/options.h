@@ -13,8 +13,11 @@ struct vtac_shape_option {
 	int64_t dims[VTAC_RANK_MAX];
 };
 
-/* Progress of the work: @done of @total; called from the compiler's thread. */
-typedef void (*vtac_progress)(void *priv, const char *what, uint64_t done, uint64_t total);
+/*
+ * Progress of the work: @done of @total; called from the compiler's thread. Returns 0, or another
+ * number to end the work, which is done after a pass or an image.
+ */
+typedef int (*vtac_progress)(void *priv, const char *what, uint64_t done, uint64_t total);
 
 /* Images to calibrate with: values for each graph input, float, as the model takes them. */
 struct vtac_images {

@@ -234,9 +234,11 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, uns
 	if (!f)
 		return -1;
 	for (; r.image < count && !err; r.image++) {
-		if (opt->progress)
-			opt->progress(opt->progress_priv, "calibrating", r.image, count);
-		err = vtac_float_run(f, &io) || r.failed ? -1 : 0;
+		if (opt->progress &&
+		    opt->progress(opt->progress_priv, "calibrating", r.image, count))
+			err = vtac_fail(g, NULL, "The caller ended the compilation.");
+		else
+			err = vtac_float_run(f, &io) || r.failed ? -1 : 0;
 	}
 	if (opt->progress && !err)
 		opt->progress(opt->progress_priv, "calibrating", r.image, count);

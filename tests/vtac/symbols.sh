@@ -6,7 +6,7 @@ set -eu
 
 header=$(dirname "$0")/../../compiler/api/libvtac.h
 want=$(printf 'vtac_net_%s\n' binary clip compile concat const conv2d dense dequantize emit_c error \
-	flatten free global_mean input new output place pool quantize read_onnx refused)
+	flatten free global_mean input input_at new output place pool quantize read_onnx refused)
 n=0 failed=0
 # same NAME SYMBOLS
 same() {

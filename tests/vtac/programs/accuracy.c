@@ -312,13 +312,14 @@ static void run_on_card(struct test *test, const struct vtac_options *opt, unsig
 	vtac_program_free(&p);
 }
 
-static void progress(void *priv, const char *what, uint64_t done, uint64_t total)
+static int progress(void *priv, const char *what, uint64_t done, uint64_t total)
 {
 	(void)priv;
 	fprintf(stderr, "\r%s %llu/%llu ", what, (unsigned long long)done,
 		(unsigned long long)total);
 	if (done == total)
 		fprintf(stderr, "\n");
+	return 0;
 }
 
 int main(int argc, char **argv)
