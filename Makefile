@@ -113,7 +113,7 @@ include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtad
 	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
 	tests/rtl tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
 	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench \
-	adapters/onnxruntime tests/onnxruntime)
+	adapters/onnxruntime tests/onnxruntime adapters/python)
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 

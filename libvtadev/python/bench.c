@@ -6,13 +6,7 @@
 #include "core.h"
 #include "vtadev_bench.h"
 
-/* Values that Python gave, or none: then they are random. */
-struct inputs {
-	struct iovec *io;
-	unsigned int count;
-};
-
-static void inputs_free(struct inputs *inputs)
+void inputs_free(struct inputs *inputs)
 {
 	for (unsigned int i = 0; i < inputs->count; i++)
 		PyMem_Free(inputs->io[i].iov_base);
@@ -36,8 +30,7 @@ static int add_input(struct inputs *inputs, const struct vtaimage *image,
 	return tensor_put(&image->core, t, io->iov_base, object);
 }
 
-/* @objects: a tuple, in the program's order, or None */
-static int take_inputs(struct inputs *inputs, const struct vtaimage *image, PyObject *objects)
+int inputs_take(struct inputs *inputs, const struct vtaimage *image, PyObject *objects)
 {
 	Py_ssize_t given = objects == Py_None ? 0 : PyTuple_Size(objects), n = 0;
 
@@ -112,7 +105,7 @@ PyObject *bench_rate(PyObject *Py_UNUSED(module), PyObject *args)
 	}
 	opts.runs = runs;
 	opts.duration_ns = duration;
-	if (count >= 0 && !take_inputs(&inputs, &image->image, objects)) {
+	if (count >= 0 && !inputs_take(&inputs, &image->image, objects)) {
 		opts.inputs = inputs.io;
 		opts.input_count = inputs.count;
 		result = measure(&image->image, &opts);
@@ -135,7 +128,7 @@ PyObject *bench_one(PyObject *Py_UNUSED(module), PyObject *args)
 	if (!PyArg_ParseTuple(args, "O!zKO:bench_parts", image_type, &image, &card, &runs,
 			      &objects))
 		return NULL;
-	err = take_inputs(&inputs, &image->image, objects);
+	err = inputs_take(&inputs, &image->image, objects);
 	if (!err) {
 		Py_BEGIN_ALLOW_THREADS
 		err = vtadev_bench_parts(&image->image, card, runs, inputs.io, inputs.count, &p,

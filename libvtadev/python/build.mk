@@ -16,8 +16,9 @@ PYTHON_OUT := build/python/vtadev
 PYTHON_SO := $(PYTHON_OUT)/_core.abi3.so
 PYTHON_SRCS := $(wildcard libvtadev/python/*.c)
 PYTHON_OBJS := $(PYTHON_SRCS:libvtadev/python/%.c=build/python/obj/%.o)
-PYTHON_TEXTS := $(addprefix $(PYTHON_OUT)/,__init__.py _core.pyi py.typed)
-PYTHON_BUILT := $(PYTHON_SO) $(PYTHON_TEXTS)
+PYTHON_TEXTS := $(addprefix $(PYTHON_OUT)/,__init__.py _compile.py _compiler.pyi _core.pyi _profile.py py.typed)
+# With the compiler (adapters/python), if its packages are there.
+PYTHON_BUILT = $(PYTHON_SO) $(PYTHON_TEXTS) $(if $(VTAC_HAVE),$(COMPILER_SO))
 PYTHON_CFLAGS := $(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -isystem $(dir $(PYTHON_H)) $(LIB_CFLAGS) -fvisibility=hidden
 
 $(call objects,build/python/obj,libvtadev/python,$$(PYTHON_CFLAGS) $$(CPPFLAGS) $$(CFLAGS))
@@ -34,10 +35,10 @@ $(PYTHON_TEXTS): $(PYTHON_OUT)/%: libvtadev/python/vtadev/%
 .PHONY: python
 python:  ## the Python package: docs/python.md
 	@tools/vm/deps.sh need $(BUILD_PACKAGES) $(PYTHON_PACKAGES)
-	@$(MAKE) --no-print-directory $(PYTHON_BUILT)
+	@$(MAKE) --no-print-directory python-built
 
 .PHONY: install-python
-install-python: $(PYTHON_BUILT)
+install-python: python-built
 	install -d $(DESTDIR)$(PYTHON_DIR)/vtadev
 	install -m 644 $(PYTHON_BUILT) $(DESTDIR)$(PYTHON_DIR)/vtadev
 

@@ -11,6 +11,8 @@ static PyMethodDef functions[] = {
 	  "bench(image, cards, depth, warmup, runs, ns, inputs): rate and latencies." },
 	{ "bench_parts", bench_one, METH_VARARGS, "bench_parts(image, card, runs, inputs): parts "
 	  "of a run." },
+	{ "profile", profile_run, METH_VARARGS, "profile(image, device, cuts, runs, inputs): parts "
+	  "of the median run." },
 	{ NULL, NULL, 0, NULL },
 };
 

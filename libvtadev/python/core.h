@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "vtadev.h"
 #include "vtaprog.h"
@@ -162,3 +163,24 @@ PyObject *bench_rate(PyObject *module, PyObject *args);
 
 /* bench_parts(image, card, runs, inputs): struct vtadev_bench_parts as a tuple */
 PyObject *bench_one(PyObject *module, PyObject *args);
+
+/* Values of a program's inputs, in its order, plain. */
+struct inputs {
+	struct iovec *io;
+	unsigned int count;
+};
+
+/*
+ * Take the values of a tuple of objects, or none of None. Returns 0, or -1 and an exception;
+ * inputs_free() after both.
+ */
+int inputs_take(struct inputs *inputs, const struct vtaimage *image, PyObject *objects);
+void inputs_free(struct inputs *inputs);
+
+/* ---- Profiles (profile.c) ---- */
+
+/*
+ * profile(image, device, cuts, runs, inputs): the median run without a profile in ns, its error in
+ * ns, and the parts of the median run as (step, insn, begin, end, cycles)
+ */
+PyObject *profile_run(PyObject *module, PyObject *args);

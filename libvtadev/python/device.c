@@ -157,6 +157,22 @@ static PyObject *device_mem_free(PyObject *object, PyObject *Py_UNUSED(none))
 	return result;
 }
 
+/* The bytes of a struct vtaops_core, for the compiler. */
+static PyObject *device_core(PyObject *object, PyObject *Py_UNUSED(none))
+{
+	struct device *self = (struct device *)object;
+	struct vtadev *dev = device_enter(self);
+	struct vtaops_core core;
+	int err;
+
+	if (!dev)
+		return NULL;
+	err = vtaprog_core(dev, &core);
+	device_leave(self);
+	return err ? error_set(err, NULL) :
+		PyBytes_FromStringAndSize((char *)&core, sizeof(core));
+}
+
 static PyObject *list_cards(PyObject *Py_UNUSED(module), PyObject *args)
 {
 	struct vtadev_card *found;
@@ -185,6 +201,7 @@ static PyMethodDef methods[] = {
 	{ "close", device_close, METH_NOARGS, "Close the card." },
 	{ "check", device_check, METH_NOARGS, "Raise if closed, or opened before fork()." },
 	{ "info", device_info, METH_NOARGS, "What the card is, as a dict." },
+	{ "core", device_core, METH_NOARGS, "The configuration, for the compiler." },
 	{ "mem_free", device_mem_free, METH_NOARGS, "Free bytes of card memory." },
 	{ NULL, NULL, 0, NULL },
 };

@@ -71,15 +71,55 @@ static PyObject *image_cycles(PyObject *object, void *Py_UNUSED(closure))
 	return PyLong_FromUnsignedLongLong(((struct image *)object)->image.cycles);
 }
 
+static PyObject *image_bytes(PyObject *object, void *Py_UNUSED(closure))
+{
+	return Py_NewRef(((struct image *)object)->bytes);
+}
+
+static PyObject *text_of(PyObject *object, enum vtaimage_text which)
+{
+	const struct vtaimage_chars *text = &((struct image *)object)->image.text[which];
+
+	return PyUnicode_FromStringAndSize(text->text, (Py_ssize_t)text->bytes);
+}
+
 static PyObject *image_labels(PyObject *object, void *Py_UNUSED(closure))
 {
-	const struct vtaimage *image = &((struct image *)object)->image;
-	const struct vtaimage_chars *labels = &image->text[VTAIMAGE_LABELS];
+	return text_of(object, VTAIMAGE_LABELS);
+}
 
-	return PyUnicode_FromStringAndSize(labels->text, (Py_ssize_t)labels->bytes);
+static PyObject *image_report(PyObject *object, void *Py_UNUSED(closure))
+{
+	return text_of(object, VTAIMAGE_REPORT_JSON);
+}
+
+/* steps(): (kind, stream, instructions of the stream) of each step */
+static PyObject *image_steps(PyObject *object, PyObject *Py_UNUSED(none))
+{
+	const struct vtaimage *image = &((struct image *)object)->image;
+	PyObject *list = PyList_New(0);
+
+	for (uint32_t i = 0; list && i < image->step_count; i++) {
+		struct vtaimage_stream stream = { .insn_count = 0 };
+		struct vtaimage_step step;
+		PyObject *tuple;
+
+		vtaimage_step(image, i, &step);
+		if (step.kind == VTAIMAGE_RUN)
+			vtaimage_stream(image, step.stream, &stream);
+		tuple = Py_BuildValue("(sII)", step.kind == VTAIMAGE_RUN ? "card" :
+				      step.kind == VTAIMAGE_CPU ? "cpu" : "copy",
+				      step.kind == VTAIMAGE_RUN ? step.stream : 0,
+				      stream.insn_count);
+		if (!tuple || PyList_Append(list, tuple))
+			Py_CLEAR(list);
+		Py_XDECREF(tuple);
+	}
+	return list;
 }
 
 static PyMethodDef methods[] = {
+	{ "steps", image_steps, METH_NOARGS, "steps(): what each step is." },
 	{ "tensors", image_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
 	{ NULL, NULL, 0, NULL },
 };
@@ -87,6 +127,8 @@ static PyMethodDef methods[] = {
 static PyGetSetDef attributes[] = {
 	{ "name", image_name, NULL, "Name of the program.", NULL },
 	{ "cycles", image_cycles, NULL, "Cycles of a run by the card's model.", NULL },
+	{ "bytes", image_bytes, NULL, "The image.", NULL },
+	{ "report", image_report, NULL, "The compiler's report, JSON or nothing.", NULL },
 	{ "labels", image_labels, NULL, "Names of the classes, a line each.", NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

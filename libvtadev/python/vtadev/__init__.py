@@ -3,6 +3,10 @@
 
     import vtadev
 
+    program = vtadev.compile("resnet50.onnx", calibrate=photographs)
+    scores = program(image)
+
+    program.save("resnet50.vtap")           # and later, without a compiler:
     with vtadev.open("vta0") as card, card.program("resnet50.vtap") as program:
         scores = program(image)             # anything with a buffer, or __dlpack__()
         future = program.submit(image)      # future.result(), or await future
@@ -28,12 +32,14 @@ import weakref
 from typing import (Any, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
                     Union)
 
-from . import _core
+from . import _compile, _core, _profile
+from ._compile import CompileError
 from ._core import Access, Array, Cause, Error, Fate, Fault, Lost, Reason
+from ._profile import Layer, Profile
 
-__all__ = ["Access", "Array", "Card", "CardStats", "Cause", "Device", "Error", "Fate", "Fault",
-           "Future", "Lost", "Parts", "Pool", "Program", "Rate", "Reason", "Tensor", "bench",
-           "cards", "open", "parts"]
+__all__ = ["Access", "Array", "Card", "CardStats", "Cause", "CompileError", "Device", "Error", "Fate",
+           "Fault", "Future", "Layer", "Lost", "Parts", "Pool", "Profile", "Program", "Rate", "Reason",
+           "Tensor", "bench", "cards", "compile", "open", "parts"]
 __version__ = _core.version
 
 # An input: an object with the buffer protocol or __dlpack__().
@@ -608,6 +614,7 @@ class _Runner:
     runs: int
 
     def __init__(self, image):
+        self._image = image
         self.name: str = image.name
         self.cycles: int = image.cycles
         self.labels: List[str] = image.labels.splitlines()
@@ -626,6 +633,16 @@ class _Runner:
         if given:
             raise TypeError(f"the program has no input {next(iter(given))!r}")
         return ordered
+
+    def report(self) -> Dict[str, Any]:
+        """The compiler's report, as vtac report --json prints it: which nodes run on the card and
+        which on the CPU, and why; cycles and memory. ValueError if the program has none."""
+        return _profile.report(self._image)
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Write the program image (.vtap) to a file."""
+        with _open(path, "wb") as file:
+            file.write(self._image.bytes)
 
     def map(self, images: Iterable[Input]) -> Iterator[Result]:
         """The results for each of images, in their order, several in flight. An element is
@@ -717,6 +734,15 @@ class Program(_Runner):
         until it is done."""
         return self._engine.submit(self, self._ordered(inputs))
 
+    def profile(self, *inputs: Input, runs: int = 15) -> Profile:
+        """Measure the time of each layer on this program's card, one run at a time: a Profile. Inputs
+        are as for a call; without any, they are zeros."""
+        if not 1 <= runs <= 10000:
+            raise ValueError("runs is 1 to 10000")
+        self._engine.check()
+        return _profile.profile(self._image, self.device._core, runs,
+                                self._ordered(inputs) if inputs else None)
+
     def close(self) -> None:
         """Free the program; runs in flight are given up, and their futures get a ValueError. A
         RuntimeWarning tells of a callback, or an input's __dlpack__(), that runs on: close()
@@ -729,6 +755,46 @@ class Program(_Runner):
 
     def __repr__(self) -> str:
         return f"<vtadev.Program {self.name}>"
+
+
+def compile(model: Any, calibrate: Any = None, device: Union[Device, str, None] = None,
+            runs: int = 2, **options: Any) -> Program:
+    """Compile a trained network and load it on a card, as vtac compile and Program() do.
+
+    model is an ONNX model: a path, bytes, or an onnx.ModelProto. device is as for Program(): the
+    program is compiled for this card's configuration. A network in floats is calibrated with images
+    as the model takes them: an array whose first dimension counts them, an iterable of arrays, or a
+    directory of pictures or .npy files; a dict of these by input if the model has several inputs,
+    or an iterable of tuples. A quantised model needs none.
+
+    Options, most of them those of vtac compile:
+
+    name        of the program; the file's without one
+    images      use at most so many of calibrate (64)
+    shapes      of an input whose sizes the model leaves open: a tuple, or a dict by input
+    labels      names of the classes
+    cpu         names of nodes that stay on the CPU
+    no_card     everything stays there, in floats if the model has floats
+    no_prune    also nodes run on the card that gain less there than their copies cost
+    mean, scale, order, fit, filter, background
+                how pictures become the input; kept in the program for vtactl program run --image.
+                background is a number, 0xRRGGBB
+    progress    a function, called with the name of a step, and done and total (0: not known) parts
+                of it, in this thread; an exception ends the compilation
+
+    CompileError has the sentence of vtac, and in nodes the nodes that stop the model. Other threads
+    run meanwhile, as the GIL is released.
+    """
+    own = not isinstance(device, Device)
+    card = Device(device) if own else device
+    try:
+        program = Program(_compile.image(model, card._core.core(), calibrate, **options), card, runs)
+    except BaseException:
+        if own:
+            card.close()
+        raise
+    program._own = own      # close() closes the card
+    return program
 
 
 class CardStats(NamedTuple):
