@@ -7,7 +7,6 @@
 #include "graph.h"
 
 #define ELEMENTS_MAX	(INT64_C(1) << 40)
-#define NODES_MAX	65536u
 
 struct vtac_graph *vtac_graph_new(uint64_t limit)
 {
@@ -155,8 +154,8 @@ struct vtac_node *vtac_node_new(struct vtac_graph *g, enum vtac_op op, const cha
 {
 	struct vtac_node *node = vtac_alloc(g, 1, sizeof(*node));
 
-	if (g->n_nodes >= NODES_MAX) {
-		vtac_fail(g, NULL, "The model has more than %u nodes.", NODES_MAX);
+	if (g->n_nodes >= VTAC_NODES_MAX) {
+		vtac_fail(g, NULL, "The model has more than %u nodes.", VTAC_NODES_MAX);
 		return NULL;
 	}
 	if (!node || array_grow(g, (void **)&g->nodes, g->n_nodes, &g->max_nodes, sizeof(void *)))
@@ -290,6 +289,7 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_CONV_3D] = "conv_3d",
 	[VTAC_POOL_3D] = "pool_3d",
 	[VTAC_DFT] = "dft",
+	[VTAC_IF] = "if", [VTAC_LOOP] = "loop", [VTAC_SCAN] = "scan",
 };
 
 const char *vtac_op_name(enum vtac_op op)

@@ -26,6 +26,7 @@
 #include "vtacpu.h"
 
 #define VTAC_RANK_MAX		8
+#define VTAC_NODES_MAX		65536u
 #define VTAC_MEMORY_LIMIT	(4ull << 30)	/* bytes of an arena, by default */
 
 enum vtac_dtype { VTAC_F32, VTAC_I8, VTAC_U8, VTAC_I32, VTAC_I64, VTAC_BOOL, VTAC_DTYPES };
@@ -105,6 +106,10 @@ enum vtac_op {
 	VTAC_EYE,		/* x, for its shape */
 	VTAC_MEL_WEIGHTS,	/* mel bins, DFT size, rate, lower and upper edge in Hz */
 	VTAC_TRILU,		/* x, [diagonal]: a VTAC_WHERE once shapes are known */
+	/* Gone after vtac_pass_shape(); the last inputs are the captures of the bodies, in order */
+	VTAC_IF,		/* condition */
+	VTAC_LOOP,		/* [count], [condition], carried values */
+	VTAC_SCAN,		/* carried values, lists */
 	VTAC_OPS
 };
 
@@ -196,7 +201,27 @@ struct vtac_slice {
 #define VTAC_PERM_REVERSE	(-1)	/* all dimensions in the other order */
 #define VTAC_PERM_LAST_TWO	(-2)	/* the last two swapped */
 
+/*
+ * A sub-graph, a pattern for nodes of the graph: its nodes and tensors are no part of the graph's.
+ * The id of a tensor is its number in the body.
+ */
+struct vtac_body {
+	struct vtac_node **nodes;	/* in order */
+	struct vtac_tensor **in;	/* its inputs, and what it captures of the graph around it */
+	struct vtac_tensor **out;
+	unsigned int n_nodes, n_in, n_captures, n_out, n_tensors;
+};
+
+/* IF, LOOP and SCAN */
+struct vtac_control {
+	const struct vtac_body *body[2];	/* IF: then, else; others: one */
+	unsigned int n_carried, n_lists;	/* LOOP, SCAN */
+	/* SCAN: the axis of each list, and of each output behind the carried ones; from the end? */
+	const int64_t *axis, *out_axis, *reverse, *out_reverse;
+};
+
 union vtac_attr {
+	const struct vtac_control *control;
 	struct vtac_conv conv;
 	struct vtac_window pool;
 	struct vtac_gemm gemm;
@@ -371,6 +396,7 @@ struct vtac_graph {
 	unsigned int n_inputs, max_inputs, n_outputs, max_outputs, max_output_names;
 	unsigned int n_sizes;	/* the last outputs are sizes of others, and none of the file's */
 	bool has_sizes;		/* a tensor has a size */
+	unsigned int n_bodies;	/* times that nodes of a sub-graph were made */
 	unsigned int next_id;
 	struct vtac_arena arena;
 	struct vtac_names *names;
@@ -529,11 +555,10 @@ void arena_free(struct vtac_arena *a);
 int array_grow(struct vtac_graph *g, void **items, unsigned int n, unsigned int *max,
 	       size_t size);
 
-/* Names are one space for tensors and another for nodes. */
-enum name_kind { NAME_TENSOR, NAME_NODE };
-void *names_find(const struct vtac_graph *g, enum name_kind kind, const char *name);
+/* Names are one space for tensors, another for nodes, and one for each scope of a file. */
+enum name_kind { NAME_TENSOR, NAME_NODE, NAME_SCOPE };
+void *names_find(const struct vtac_graph *g, unsigned int kind, const char *name);
 /* The name as it is kept: @name, or with a number if there is one. NULL: no memory. */
-const char *names_add(struct vtac_graph *g, enum name_kind kind, const char *name,
-		      void *item);
+const char *names_add(struct vtac_graph *g, unsigned int kind, const char *name, void *item);
 
 #endif /* VTAC_GRAPH_H */

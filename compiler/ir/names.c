@@ -9,7 +9,7 @@ struct name_entry {
 	struct name_entry *next;
 	const char *name;
 	void *item;
-	enum name_kind kind;
+	unsigned int kind;
 	unsigned int number;	/* the last that was appended to it */
 };
 
@@ -19,16 +19,16 @@ struct vtac_names {
 	struct name_entry *bucket[NAME_BUCKETS];
 };
 
-static unsigned int hash(const char *s, enum name_kind kind)
+static unsigned int hash(const char *s, unsigned int kind)
 {
-	uint32_t h = 2166136261u ^ (uint32_t)kind;
+	uint32_t h = 2166136261u ^ kind;
 
 	for (; *s; s++)
 		h = (h ^ (unsigned char)*s) * 16777619u;
 	return (h ^ (h >> 16)) % NAME_BUCKETS;
 }
 
-static struct name_entry *find(const struct vtac_graph *g, enum name_kind kind, const char *name)
+static struct name_entry *find(const struct vtac_graph *g, unsigned int kind, const char *name)
 {
 	struct name_entry *e = g->names ? g->names->bucket[hash(name, kind)] : NULL;
 
@@ -37,7 +37,7 @@ static struct name_entry *find(const struct vtac_graph *g, enum name_kind kind, 
 	return e;
 }
 
-void *names_find(const struct vtac_graph *g, enum name_kind kind, const char *name)
+void *names_find(const struct vtac_graph *g, unsigned int kind, const char *name)
 {
 	const struct name_entry *e = find(g, kind, name);
 
@@ -45,7 +45,7 @@ void *names_find(const struct vtac_graph *g, enum name_kind kind, const char *na
 }
 
 /* "conv", "conv.1", "conv.2", ...: the first that is free. */
-static const char *free_name(struct vtac_graph *g, enum name_kind kind, const char *name)
+static const char *free_name(struct vtac_graph *g, unsigned int kind, const char *name)
 {
 	struct name_entry *e = find(g, kind, name);
 	const char *text = vtac_text(g, "%s", name);
@@ -55,7 +55,7 @@ static const char *free_name(struct vtac_graph *g, enum name_kind kind, const ch
 	return text;
 }
 
-const char *names_add(struct vtac_graph *g, enum name_kind kind, const char *name, void *item)
+const char *names_add(struct vtac_graph *g, unsigned int kind, const char *name, void *item)
 {
 	struct name_entry *e;
 	unsigned int at;

@@ -20,17 +20,79 @@ static int fail_name(struct vtac_graph *g)
 			 "The model has a name that is not UTF-8, or has control characters.");
 }
 
-struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name)
+void onnx_scope_begin(struct onnx_reader *r, struct onnx_scope *scope,
+		      const Onnx__GraphProto *file)
 {
-	struct vtac_tensor *t = vtac_tensor_find(r->g, name);
+	*scope = (struct onnx_scope){ .parent = r->scope, .file = file, .id = r->n_scopes++ };
+	r->scope = scope;
+}
 
-	if (t)
-		return t;
+static struct vtac_tensor *find_in_scope(const struct onnx_reader *r,
+					 const struct onnx_scope *scope, const char *name)
+{
+	return names_find(r->g, NAME_SCOPE + scope->id, name);
+}
+
+struct vtac_tensor *onnx_find(const struct onnx_reader *r, const char *name)
+{
+	return find_in_scope(r, r->scope, name);
+}
+
+static struct vtac_tensor *define_in(struct onnx_reader *r, const struct onnx_scope *scope,
+				     const char *name, struct vtac_tensor *t)
+{
+	return t && names_add(r->g, NAME_SCOPE + scope->id, name, t) ? t : NULL;
+}
+
+struct vtac_tensor *onnx_define(struct onnx_reader *r, const char *name)
+{
 	if (!vtac_is_name(name)) {
 		fail_name(r->g);
 		return NULL;
 	}
-	return vtac_tensor_new(r->g, name, VTAC_F32);
+	return define_in(r, r->scope, name, vtac_tensor_new(r->g, name, VTAC_F32));
+}
+
+/*
+ * A tensor of @scope that stands for the one of this name in a graph around it. Constants are the
+ * same in each. NULL: there is none, or no memory.
+ */
+static struct vtac_tensor *capture(struct onnx_reader *r, struct onnx_scope *scope,
+				   const char *name)
+{
+	struct vtac_tensor *outer, *t = find_in_scope(r, scope, name);
+
+	if (t || !scope->parent)
+		return t;
+	outer = capture(r, scope->parent, name);
+	if (!outer)
+		return NULL;
+	t = outer->data ? vtac_tensor_const(r->g, name, outer->dtype, outer->rank, outer->dims,
+					    outer->data, false) :
+		vtac_tensor_new(r->g, name, VTAC_F32);
+	if (!define_in(r, scope, name, t) || array_grow(r->g, (void **)&scope->outer, scope->n_captures, &scope->max_outer,
+			     sizeof(void *)) ||
+	    array_grow(r->g, (void **)&scope->inner, scope->n_captures, &scope->max_inner,
+		       sizeof(void *)))
+		return NULL;
+	scope->outer[scope->n_captures] = outer;
+	scope->inner[scope->n_captures++] = t;
+	return t;
+}
+
+struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name)
+{
+	struct vtac_tensor *t = capture(r, r->scope, name);
+
+	/* After a node that was refused, its outputs are unknown. */
+	if (t || r->g->error.text[0])
+		return t;
+	if (!r->scope->parent || r->g->refusals)
+		return onnx_define(r, name);
+	if (!vtac_is_name(name))
+		fail_name(r->g);
+	vtac_fail(r->g, NULL, "A sub-graph uses %.120s, which nothing computes before it.", name);
+	return NULL;
 }
 
 /* ---- nodes ---- */
@@ -47,7 +109,7 @@ const struct onnx_op *onnx_find_op(const char *domain, const char *name)
 	static const struct onnx_op *const tables[] = {
 		onnx_ops, onnx_window_ops, onnx_quant_ops, onnx_math_ops, onnx_index_ops,
 		onnx_recurrent_ops, onnx_signal_ops, onnx_choose_ops,
-		onnx_einsum_ops,
+		onnx_einsum_ops, onnx_control_ops,
 	};
 	const struct onnx_op *op = NULL;
 
@@ -158,26 +220,42 @@ int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p)
 
 /* ---- the graph ---- */
 
-static int32_t type_in(Onnx__ValueInfoProto *const *infos, size_t n, const char *name)
+static int32_t type_in(const struct onnx_reader *r, Onnx__ValueInfoProto *const *infos, size_t n,
+		       const struct vtac_tensor *t)
 {
 	for (size_t i = 0; i < n; i++)
-		if (infos[i]->name && !strcmp(infos[i]->name, name) && infos[i]->type &&
+		if (infos[i]->name && onnx_find(r, infos[i]->name) == t && infos[i]->type &&
 		    infos[i]->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
 			return infos[i]->type->tensor_type->elem_type;
 	return 0;
 }
 
-int32_t onnx_type_of(const struct onnx_reader *r, const char *name)
+/* The same of the scope alone */
+static int32_t type_in_scope(const struct onnx_reader *r, const struct vtac_tensor *t)
 {
-	int32_t type = type_in(r->file->input, r->file->n_input, name);
+	const Onnx__GraphProto *file = r->scope->file;
+	int32_t type = type_in(r, file->input, file->n_input, t);
 
-	for (size_t i = 0; !type && i < r->file->n_initializer; i++)
-		if (r->file->initializer[i]->name && !strcmp(r->file->initializer[i]->name, name))
-			type = r->file->initializer[i]->data_type;
-	return type ? type : type_in(r->file->value_info, r->file->n_value_info, name);
+	for (size_t i = 0; !type && i < file->n_initializer; i++)
+		if (file->initializer[i]->name && onnx_find(r, file->initializer[i]->name) == t)
+			type = file->initializer[i]->data_type;
+	return type ? type : type_in(r, file->value_info, file->n_value_info, t);
 }
 
-static int read_initializers(struct onnx_reader *r, const Onnx__GraphProto *p)
+int32_t onnx_type_of(const struct onnx_reader *r, const struct vtac_tensor *t)
+{
+	struct onnx_reader at = *r;
+
+	for (unsigned int i = 0; i < at.scope->n_captures; i++)
+		if (at.scope->inner[i] == t) {
+			t = at.scope->outer[i];
+			at.scope = at.scope->parent;
+			i = UINT32_MAX;
+		}
+	return type_in_scope(&at, t);
+}
+
+int onnx_read_initializers(struct onnx_reader *r, const Onnx__GraphProto *p)
 {
 	if (p->n_sparse_initializer)
 		return vtac_fail(r->g, NULL, "Sparse constants are not supported.");
@@ -268,7 +346,7 @@ static int read_outputs(struct onnx_reader *r, const Onnx__GraphProto *p)
 {
 	for (size_t i = 0; i < p->n_output; i++) {
 		const char *name = p->output[i]->name;
-		struct vtac_tensor *t = name ? vtac_tensor_find(r->g, name) : NULL;
+		struct vtac_tensor *t = name ? onnx_find(r, name) : NULL;
 
 		if (!t && name && fail_undefined(r, p, name))
 			return -1;
@@ -278,6 +356,9 @@ static int read_outputs(struct onnx_reader *r, const Onnx__GraphProto *p)
 		if (vtac_is_output(r->g, t))
 			return vtac_fail(r->g, NULL, "There are two outputs %.120s.", name);
 		if (vtac_graph_output(r->g, t))
+			return -1;
+		r->g->output_names[i] = vtac_text(r->g, "%s", name);
+		if (!r->g->output_names[i])
 			return -1;
 	}
 	return p->n_output ? 0 : vtac_fail(r->g, NULL, "The model has no outputs.");
@@ -312,10 +393,10 @@ static int read_graph(struct onnx_reader *r, const Onnx__GraphProto *p)
 	struct vtac_graph *g = r->g;
 	unsigned int chars = 200;
 
-	r->file = p;
+	onnx_scope_begin(r, &r->top, p);
 	if (p->name && vtac_is_name(p->name))
 		g->name = vtac_text(g, "%.*s", vtac_name_cut(p->name, &chars), p->name);
-	if (!g->name || read_initializers(r, p))
+	if (!g->name || onnx_read_initializers(r, p))
 		return -1;
 	for (size_t i = 0; i < p->n_input; i++)
 		if (read_input(r, p->input[i]))

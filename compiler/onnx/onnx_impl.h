@@ -9,9 +9,20 @@
 #define ONNX_OPSET_MIN	7
 #define ONNX_OPSET_MAX	22
 
+/* The model's graph, or a sub-graph, with its names */
+struct onnx_scope {
+	struct onnx_scope *parent;	/* the graph around it; NULL: none */
+	const Onnx__GraphProto *file;
+	unsigned int id;
+	/* Captured tensors, of the parent and in the sub-graph: constants too */
+	struct vtac_tensor **outer, **inner;
+	unsigned int n_captures, max_outer, max_inner;
+};
+
 struct onnx_reader {
 	struct vtac_graph *g;
-	const Onnx__GraphProto *file;
+	struct onnx_scope top, *scope;
+	unsigned int n_scopes;
 	int opset;
 	char dir[4096];		/* the model's directory, resolved; external data is below it */
 };
@@ -46,8 +57,8 @@ int onnx_dtype(int32_t type);
 /* FLOAT16 or BFLOAT16. */
 bool onnx_is_half(int32_t type);
 bool onnx_is_bfloat(int32_t type);
-/* The file's type of the input, constant or, if the file says it, other tensor @name; or 0. */
-int32_t onnx_type_of(const struct onnx_reader *r, const char *name);
+/* The file's type of the input, constant or, if the file says it, other tensor @t; or 0. */
+int32_t onnx_type_of(const struct onnx_reader *r, const struct vtac_tensor *t);
 const char *onnx_type_name(int64_t type);
 /* Set dtype, shape and data of @t from @p. */
 int onnx_tensor_fill(struct onnx_reader *r, struct vtac_tensor *t, const Onnx__TensorProto *p);
@@ -72,7 +83,7 @@ int onnx_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i,
 
 /*
  * ---- onnx_ops.c, onnx_window.c, onnx_quant.c, onnx_math.c, onnx_index.c, onnx_recurrent.c,
- * onnx_signal.c, onnx_choose.c, onnx_einsum.c, onnx_microsoft.c ----
+ * onnx_signal.c, onnx_choose.c, onnx_einsum.c, onnx_control.c, onnx_microsoft.c ----
  */
 
 typedef int (*onnx_read_fn)(struct onnx_node *n);
@@ -86,12 +97,22 @@ struct onnx_op {
 
 extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[], onnx_math_ops[],
 	onnx_index_ops[], onnx_recurrent_ops[], onnx_signal_ops[],
-	onnx_choose_ops[], onnx_einsum_ops[], onnx_microsoft_ops[];
+	onnx_choose_ops[], onnx_einsum_ops[], onnx_control_ops[], onnx_microsoft_ops[];
 
 /* Read a node of the file. */
 int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p);
-/* The tensor of this name: as it is, or a new one that something will define. */
+int onnx_read_initializers(struct onnx_reader *r, const Onnx__GraphProto *p);
+/* Begin the scope of the graph @file, which @r->scope is around; the end sets @r->scope back. */
+void onnx_scope_begin(struct onnx_reader *r, struct onnx_scope *scope,
+		      const Onnx__GraphProto *file);
+/*
+ * The tensor of this name: of the scope; a new one that something will define; or, in a sub-graph,
+ * one that stands for that of a graph around it.
+ */
 struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name);
+/* The scope's own of this name, or NULL; and a new one of a name that it has not. */
+struct vtac_tensor *onnx_find(const struct onnx_reader *r, const char *name);
+struct vtac_tensor *onnx_define(struct onnx_reader *r, const char *name);
 
 /* The operator @name of ONNX's own domain if @domain is NULL or "", or of another; or NULL. */
 const struct onnx_op *onnx_find_op(const char *domain, const char *name);

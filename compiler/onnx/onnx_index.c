@@ -130,7 +130,7 @@ static int read_cum_sum(struct onnx_node *n)
 /* To the other input's type; to halves, of which the file alone knows. */
 static int read_cast_like(struct onnx_node *n)
 {
-	int32_t type = onnx_type_of(n->r, n->in[1]->name);
+	int32_t type = onnx_type_of(n->r, n->in[1]);
 
 	onnx_attr(n, "saturate");
 	if (onnx_is_half(type))
@@ -159,7 +159,7 @@ static int read_one_hot(struct onnx_node *n)
 {
 	struct vtac_node *node = onnx_make(n, VTAC_ONE_HOT, 0);
 	struct vtac_tensor *index = n->in[0];
-	int32_t type = onnx_type_of(n->r, index->name);
+	int32_t type = onnx_type_of(n->r, index);
 
 	if (!node || vtac_node_resize_in(n->g, node, 3) ||
 	    onnx_attr_axis(n, -1, &node->attr.one_hot.axis))

@@ -75,7 +75,7 @@ static int read_mod(struct onnx_node *n)
 /* Unsigned integers that are kept in wider ones lose the bits above their own. */
 static struct vtac_tensor *mask_bits(struct onnx_node *n, struct vtac_tensor *y)
 {
-	int32_t type = onnx_type_of(n->r, n->in[0]->name);
+	int32_t type = onnx_type_of(n->r, n->in[0]);
 
 	if (type == 4 || type == 12)	/* uint16, uint32 */
 		y = onnx_binary(n, VTACPU_AND, y, onnx_integer(n, type == 4 ? 0xffff : 0xffffffff));

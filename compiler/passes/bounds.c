@@ -183,3 +183,78 @@ int bounds_same(struct sizes *s)
 
 	return bounds_get(s->in[0], x) ? set_bounds(s, s->node->out[0], x) : 0;
 }
+
+/* One bound for each of @n values, or the same for all; false if there are others. */
+static bool get_broadcast(const struct vtac_tensor *t, struct vtac_bound bounds[BOUNDS_MAX],
+			  int64_t n)
+{
+	int64_t count = t ? vtac_elements(t) : 0;
+
+	if (!bounds_get(t, bounds) || (count != n && count != 1))
+		return false;
+	for (int64_t i = count; i < n; i++)
+		bounds[i] = bounds[0];
+	return true;
+}
+
+/* Are the integers equal? 1, 0, or -1 if data decides. Those that are not known are at least 0. */
+static int compare(const struct vtac_bound *a, const struct vtac_bound *b)
+{
+	if (bounds_known(a) && bounds_known(b))
+		return a->most == b->most;
+	if ((bounds_known(a) && (a->most < 0 || a->most > b->most)) ||
+	    (bounds_known(b) && (b->most < 0 || b->most > a->most)))
+		return 0;
+	return -1;
+}
+
+/* PyTorch writes a shape that may have -1 as Where(Equal(shape, -1), 1, shape). */
+int bounds_where(struct sizes *s)
+{
+	const struct vtac_node *equal = s->in[0]->producer;
+	struct vtac_bound a[BOUNDS_MAX], b[BOUNDS_MAX], x[BOUNDS_MAX], y[BOUNDS_MAX];
+	int64_t n = vtac_elements(s->node->out[0]);
+
+	if (!equal || equal->op != VTAC_BINARY || equal->attr.binary.op != VTACPU_EQUAL ||
+	    s->node->out[0]->rank > 1 || n > BOUNDS_MAX || !get_broadcast(equal->in[0], a, n) ||
+	    !get_broadcast(equal->in[1], b, n) || !get_broadcast(s->in[1], x, n) ||
+	    !get_broadcast(s->in[2], y, n))
+		return 0;
+	for (int64_t i = 0; i < n; i++) {
+		int same = compare(&a[i], &b[i]);
+
+		if (same < 0)
+			return 0;
+		y[i] = same ? x[i] : y[i];
+	}
+	return set_bounds(s, s->node->out[0], y);
+}
+
+int bounds_most(struct sizes *s, struct vtac_tensor *size, int64_t most)
+{
+	const struct vtac_bound bound = { .most = most, .size = size };
+
+	return set_bounds(s, size, &bound);
+}
+
+int bounds_either(struct sizes *s, struct vtac_tensor *y, const struct vtac_tensor *a,
+		  const struct vtac_tensor *b)
+{
+	struct vtac_bound of_a[BOUNDS_MAX], of_b[BOUNDS_MAX];
+	int64_t n = vtac_elements(y);
+
+	if (!bounds_get(a, of_a) || !bounds_get(b, of_b))
+		return 0;
+	for (int64_t i = 0; i < n; i++) {
+		if (bounds_known(&of_a[i]) && bounds_known(&of_b[i]) &&
+		    of_a[i].most == of_b[i].most)
+			continue;
+		if (of_a[i].most < 0 || of_b[i].most < 0)
+			return 0;
+		if (of_a[i].most < of_b[i].most)
+			of_a[i].most = of_b[i].most;
+		of_a[i].vague = true;
+		of_a[i].size = n == 1 && y->dtype == VTAC_I64 ? y : NULL;
+	}
+	return set_bounds(s, y, of_a);
+}

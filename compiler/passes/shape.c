@@ -190,8 +190,17 @@ static int shape_with_sizes(struct vtac_graph *g, struct vtac_node *node)
 	return vtac_shape_node(g, node) || vtac_set_sizes(g, node, in, n) ? -1 : 0;
 }
 
+int vtac_shape_memory(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (vtac_shape_node(g, node))
+		return -1;
+	return is_foldable(node) ? vtac_fold_node(g, node) : 0;
+}
+
 int vtac_shape_made(struct vtac_graph *g, struct vtac_node *node)
 {
+	if (vtac_is_control(node->op))
+		return vtac_expand(g, node);
 	if (shape_with_sizes(g, node))
 		return -1;
 	if (is_foldable(node))
@@ -219,19 +228,22 @@ static int refuse_shape(struct vtac_graph *g, struct vtac_node *node)
 	return 0;
 }
 
-int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt)
+int vtac_shape_nodes(struct vtac_graph *g, unsigned int first, unsigned int end)
 {
-	unsigned int n = g->n_nodes;
-
-	if (input_shapes(g, opt))
-		return -1;
-	/* Nodes that are made meanwhile have been shaped. */
-	for (unsigned int i = 0; i < n; i++) {
+	for (unsigned int i = first; i < end; i++) {
 		struct vtac_node *node = g->nodes[i];
 
 		if (!node->dead && !follows_refusal(g, node) && vtac_shape_made(g, node) &&
 		    refuse_shape(g, node))
 			return -1;
 	}
+	return 0;
+}
+
+int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	/* Nodes that are made meanwhile have been shaped. */
+	if (input_shapes(g, opt) || vtac_shape_nodes(g, 0, g->n_nodes))
+		return -1;
 	return vtac_refused(g) || vtac_output_sizes(g) || vtac_graph_dce(g) ? -1 : 0;
 }

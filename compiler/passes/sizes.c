@@ -56,16 +56,16 @@ struct vtac_tensor *sizes_finish(struct sizes *s, struct vtac_node *node)
 	return y && !vtac_shape_made(s->g, node) ? y : NULL;
 }
 
-static struct vtac_tensor *two(struct sizes *s, enum vtac_op op, struct vtac_tensor *a,
-			       struct vtac_tensor *b)
+struct vtac_tensor *sizes_two(struct sizes *s, enum vtac_op op, struct vtac_tensor *a,
+			      struct vtac_tensor *b)
 {
 	struct vtac_tensor *in[] = { a, b };
 
 	return a && b ? sizes_finish(s, sizes_node(s, op, in, 2)) : NULL;
 }
 
-static struct vtac_tensor *reshaped(struct sizes *s, struct vtac_tensor *x, int rank,
-				    const int64_t *dims)
+struct vtac_tensor *sizes_reshaped(struct sizes *s, struct vtac_tensor *x, int rank,
+				   const int64_t *dims)
 {
 	int64_t n = rank;
 	struct vtac_tensor *in[] = {
@@ -401,10 +401,10 @@ static int size_reshape(struct sizes *s)
 		if (product(y, d) != before || y->dims[d] <= 1 || !n)
 			continue;
 		if (y->dims[d] % n == 0)
-			return set_size(s, y, d, two(s, VTAC_MUL, x->size,
+			return set_size(s, y, d, sizes_two(s, VTAC_MUL, x->size,
 						     sizes_integer(s, y->dims[d] / n)));
 		if (n % y->dims[d] == 0)
-			return set_size(s, y, d, two(s, VTAC_DIV, x->size,
+			return set_size(s, y, d, sizes_two(s, VTAC_DIV, x->size,
 						     sizes_integer(s, n / y->dims[d])));
 	}
 	return vtac_fail(s->g, s->node, "Its shape mixes a dimension whose size data decides with "
@@ -486,6 +486,8 @@ static int size_concat(struct sizes *s)
 		if (keep(s, x, x->open))
 			return -1;
 	}
+	if (along && s->node->n_in == 1)
+		return keep(s, s->node->in[0], axis);
 	return along ? append(s, axis) : 0;
 }
 
@@ -505,7 +507,7 @@ static int make_shape(struct sizes *s)
 	if (n)
 		parts[count++] = vtac_tensor_const(s->g, "sizes", VTAC_I64, 1, &n, x->dims + first,
 						   true);
-	parts[count++] = reshaped(s, x->size, 1, &one);
+	parts[count++] = sizes_reshaped(s, x->size, 1, &one);
 	n = end - x->open - 1;
 	if (n)
 		parts[count++] = vtac_tensor_const(s->g, "sizes", VTAC_I64, 1, &n,
@@ -573,12 +575,12 @@ static struct vtac_tensor *sliced_size(struct sizes *s, struct vtac_tensor *size
 	if (!size)
 		size = sizes_integer(s, n);
 	if (bounds_known(b) && b->most < 0)
-		size = two(s, VTAC_SUB, size, sizes_integer(s, -b->most));
+		size = sizes_two(s, VTAC_SUB, size, sizes_integer(s, -b->most));
 	else if (!bounds_known(b) || b->most < n)
-		size = two(s, VTAC_MIN, size, bounds_size(s, end, i, b));
+		size = sizes_two(s, VTAC_MIN, size, bounds_size(s, end, i, b));
 	if (start)
-		size = two(s, VTAC_SUB, size, sizes_integer(s, start));
-	return two(s, VTAC_MAX, size, sizes_integer(s, 0));
+		size = sizes_two(s, VTAC_SUB, size, sizes_integer(s, start));
+	return sizes_two(s, VTAC_MAX, size, sizes_integer(s, 0));
 }
 
 static int slice_dimension(struct sizes *s, int d, int64_t start, int i,
@@ -637,7 +639,7 @@ static const struct rule rules[VTAC_OPS] = {
 	[VTAC_CLIP] = { size_each, NULL, false }, [VTAC_LEAKY_RELU] = { size_each, NULL, false },
 	[VTAC_HARD_SIGMOID] = { size_each, NULL, false },
 	[VTAC_HARD_SWISH] = { size_each, NULL, false }, [VTAC_UNARY] = { size_each, NULL, false },
-	[VTAC_BINARY] = { size_each, NULL, true }, [VTAC_WHERE] = { size_each, NULL, true },
+	[VTAC_BINARY] = { size_each, NULL, true }, [VTAC_WHERE] = { size_each, bounds_where, true },
 	[VTAC_CAST] = { size_each, bounds_same, false }, [VTAC_LIMIT] = { size_each, NULL, true },
 	[VTAC_QUANTIZE] = { size_each, NULL, false },
 	[VTAC_DEQUANTIZE] = { size_each, NULL, false },

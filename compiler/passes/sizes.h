@@ -10,6 +10,15 @@
 
 /* shape.c: shape a node that was made, and fold it or leave it out. */
 int vtac_shape_made(struct vtac_graph *g, struct vtac_node *node);
+/* The same of nodes @first to @end, not included; those that fail are refused. */
+int vtac_shape_nodes(struct vtac_graph *g, unsigned int first, unsigned int end);
+/* Shape a node that computes all memory of inputs whose sizes data decides, and fold it. */
+int vtac_shape_memory(struct vtac_graph *g, struct vtac_node *node);
+
+/* control.c: an If, Loop or Scan? */
+bool vtac_is_control(enum vtac_op op);
+/* Replace it by nodes made of its sub-graphs, which are shaped. */
+int vtac_expand(struct vtac_graph *g, struct vtac_node *node);
 
 /* Before a node is shaped: replace bounded inputs by constants where the operator needs these. */
 int vtac_bound_inputs(struct vtac_graph *g, struct vtac_node *node);
@@ -38,6 +47,11 @@ struct vtac_tensor *sizes_integer(struct sizes *s, int64_t value);
 struct vtac_node *sizes_node(struct sizes *s, enum vtac_op op, struct vtac_tensor *const *in,
 			     unsigned int n_in);
 struct vtac_tensor *sizes_finish(struct sizes *s, struct vtac_node *node);
+struct vtac_tensor *sizes_two(struct sizes *s, enum vtac_op op, struct vtac_tensor *a,
+			      struct vtac_tensor *b);
+/* @x in another shape, or itself if it has this one. */
+struct vtac_tensor *sizes_reshaped(struct sizes *s, struct vtac_tensor *x, int rank,
+				   const int64_t *dims);
 
 bool bounds_known(const struct vtac_bound *b);
 /* Get what is known of the integers of @t: false if nothing, or there are too many. */
@@ -52,5 +66,11 @@ int bounds_chosen(struct sizes *s);
 /* of reductions, and of operators that keep the values. */
 int bounds_reduced(struct sizes *s);
 int bounds_same(struct sizes *s);
+int bounds_where(struct sizes *s);
+/* Of the scalar @size: at most @most. */
+int bounds_most(struct sizes *s, struct vtac_tensor *size, int64_t most);
+/* Of @y, which is either @a or @b, of the same shape. */
+int bounds_either(struct sizes *s, struct vtac_tensor *y, const struct vtac_tensor *a,
+		  const struct vtac_tensor *b);
 
 #endif /* VTAC_SIZES_H */

@@ -28,6 +28,7 @@ CHECKS += \
 	"vtac-completion=tests/cli/completion.sh $(VTAC_BIN)" \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 	"vtac-linear=tests/vtac/linear.py $(VTAC_BIN)" \
+	"vtac-control=tests/vtac/control.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
 	"vtac-microsoft=$(ONNX_NODES) tests/vtac/microsoft tests/vtac/microsoft.list" \
 	"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
