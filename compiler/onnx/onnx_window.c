@@ -249,6 +249,78 @@ static int read_max_pool(struct onnx_node *n)
 	return n->out[0] ? read_pool(n, VTAC_MAX_POOL) : 0;
 }
 
+/* The sizes that a pool with these windows makes @x of: d * stride + kernel - stride - pads. */
+static struct vtac_tensor *unpooled_shape(struct onnx_node *n, struct vtac_tensor *x)
+{
+	int64_t kernel[3], strides[3] = { 1, 1, 1 }, pads[6] = { 0 }, factors[5] = { 1, 1 },
+		offsets[5] = { 0 };
+	const Onnx__AttributeProto *a = onnx_attr(n, "kernel_shape");
+	size_t axes = a ? a->n_ints : 0;
+
+	if (axes < 1 || axes > 3) {
+		onnx_fail(n, "It has windows of %zu dimensions; 1 to 3 are supported.", axes);
+		return NULL;
+	}
+	if (onnx_attr_ints(n, "kernel_shape", kernel, axes) ||
+	    onnx_attr_ints(n, "strides", strides, axes) ||
+	    onnx_attr_ints(n, "pads", pads, 2 * axes))
+		return NULL;
+	for (size_t i = 0; i < axes; i++) {
+		const int64_t v[] = { kernel[i], strides[i], pads[i], pads[axes + i] };
+
+		for (size_t k = 0; k < 4; k++)
+			if (v[k] < (k < 2) || v[k] > INT32_MAX) {
+				onnx_fail(n, "A kernel, stride or pad of it is %lld.",
+					  (long long)v[k]);
+				return NULL;
+			}
+		factors[2 + i] = strides[i];
+		offsets[2 + i] = kernel[i] - strides[i] - pads[i] - pads[axes + i];
+	}
+	x = onnx_two(n, VTAC_MUL, onnx_shape(n, x), onnx_integers(n, factors, 2 + (int64_t)axes));
+	return onnx_two(n, VTAC_ADD, x, onnx_integers(n, offsets, 2 + (int64_t)axes));
+}
+
+/* @x with zeros behind it, up to @shape. */
+static struct vtac_tensor *fill_up(struct onnx_node *n, struct vtac_tensor *x,
+				   struct vtac_tensor *from, struct vtac_tensor *shape)
+{
+	struct vtac_tensor *more = onnx_two(n, VTAC_SUB, shape, from);
+	struct vtac_tensor *none = onnx_two(n, VTAC_SUB, from, from);
+	struct vtac_node *pads = onnx_of_two(n, VTAC_CONCAT, none, more);
+	struct vtac_node *node = pads ? onnx_between(n, VTAC_PAD, 4) : NULL;
+
+	return node && !vtac_node_set_in(n->g, node, 0, x) &&
+	       !vtac_node_set_in(n->g, node, 1, pads->out[0]) ? node->out[0] : NULL;
+}
+
+/*
+ * The values go to their places among all values of a picture of zeros, which is as large as the
+ * windows say; a shape that is given adds zeros.
+ */
+static int read_max_unpool(struct onnx_node *n)
+{
+	const int64_t line = -1;
+	struct vtac_tensor *shape = unpooled_shape(n, n->in[0]), *y, *to, *count;
+	struct vtac_node *node;
+
+	to = onnx_integers(n, &line, 1);
+	count = onnx_reduce(n, VTACPU_REDUCE_PROD, shape, onnx_integer(n, 0));
+	y = onnx_two(n, VTAC_EXPAND, onnx_float(n, 0), count);
+	node = y && to ? onnx_between(n, VTAC_SCATTER_ELEMENTS, 3) : NULL;
+	if (!node || vtac_node_set_in(n->g, node, 0, y))
+		return -1;
+	for (unsigned int i = 1; i < 3; i++) {
+		y = onnx_reshape(n, VTAC_TO_SHAPE, n->in[i == 1], to);
+		if (!y || vtac_node_set_in(n->g, node, i, y))
+			return -1;
+	}
+	y = onnx_reshape(n, VTAC_TO_SHAPE, node->out[0], shape);
+	if (n->n_in > 2 && n->in[2])
+		y = y ? fill_up(n, y, shape, n->in[2]) : NULL;
+	return onnx_result(n, 0, y);
+}
+
 static int read_avg_pool(struct onnx_node *n)
 {
 	return read_pool(n, VTAC_AVG_POOL);
@@ -405,6 +477,7 @@ const struct onnx_op onnx_window_ops[] = {
 	{ "GridSample", 2, 2, 1, read_grid_sample, NULL },
 	{ "LpPool", 1, 1, 1, read_lp_pool, NULL },
 	{ "MaxPool", 1, 1, UINT32_MAX, read_max_pool, NULL },
+	{ "MaxUnpool", 2, 3, 1, read_max_unpool, NULL },
 	{ "Resize", 1, 4, 1, read_resize, NULL },
 	{ "RoiAlign", 3, 3, 1, read_roi_align, NULL },
 	{ "Upsample", 1, 2, 1, read_upsample, NULL },

@@ -336,23 +336,24 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(((const struct row *)a)->op, ((const struct row *)b)->op);
 }
 
-/* One line of the page's table: the operators of which @wanted is true. */
+/* One line of the page's table, if @wanted is true of any operator: those. */
 static void print_operators(const char *title, bool (*wanted)(const struct row *r))
 {
 	bool first = true;
 
-	printf("| %s | ", title);
 	for (unsigned int i = 0; i < n_rows; i++) {
 		const struct row *r = &rows[i];
 
 		if (!wanted(r))
 			continue;
-		printf("%s%s", first ? "" : ", ", r->op);
+		printf("%s%s%s", first ? "| " : ", ", first ? title : "", first ? " | " : "");
+		printf("%s", r->op);
 		if (r->passed && r->passed + r->out < r->all)
 			printf(" (%u of %u)", r->passed, r->all - r->out);
 		first = false;
 	}
-	puts(" |");
+	if (!first)
+		puts(" |");
 }
 
 static bool is_passed_row(const struct row *r)

@@ -83,6 +83,14 @@ def news():
         [x.astype(np.int32)]
     yield 19, "quantize_saturate", "QuantizeLinear", {"saturate": 1}, \
         [x, np.float32(.04), np.uint8(100)], [quantized(x, .04, 0, 255, 100).astype(np.uint8)]
+    # A pool of 2 x 3 x 5 x 4 with these windows keeps 24 values.
+    places = np.random.default_rng(1).permutation(x.size)[:24].reshape(2, 3, 2, 2)
+    unpooled = np.zeros(x.size, dtype=np.float32)
+    unpooled[places.ravel()] = np.arange(1, 25)
+    yield 22, "max_unpool", "MaxUnpool", \
+        {"kernel_shape": [3, 2], "strides": [3, 2], "pads": [1, 0, 0, 0]}, \
+        [np.arange(1, 25, dtype=np.float32).reshape(2, 3, 2, 2), places.astype(INT64)], \
+        [unpooled.reshape(x.shape)]
     yield 21, "quantize_output_dtype", "QuantizeLinear", \
         {"axis": 1, "output_dtype": TensorProto.INT8, "block_size": 0}, \
         [x, np.float32([.05, .5, 2])], \

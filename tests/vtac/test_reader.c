@@ -369,6 +369,9 @@ TEST(attributes_of_new_opsets)
 	add_attr(&m, "num_outputs", 2);
 	expect(&m, "output (Split): Its num_outputs is 2, and it has 1 outputs");
 
+	new_operator(&m, "MaxUnpool", "input");
+	expect(&m, "output (MaxUnpool): It has windows of 0 dimensions; 1 to 3");
+
 	new_operator(&m, "Resize", NULL);
 	add_attr(&m, "antialias", 1);
 	expect(&m, "output (Resize): It has neither scales nor sizes");
