@@ -30,7 +30,7 @@ $(VTAC_DIR)/onnx.pb-c.o: $(VTAC_DIR)/onnx.pb-c.c
 	$(CC) $(CPPFLAGS) -std=c11 -O2 -g -fPIC $(CFLAGS) -c -o $@ $<
 
 $(VTAC_DIR)/onnx.pb-c.h: $(VTAC_DIR)/onnx.pb-c.c ;
-$(patsubst compiler/%.c,$(VTAC_DIR)/%.o,$(wildcard compiler/onnx/*.c)): $(VTAC_DIR)/onnx.pb-c.h
+$(patsubst compiler/%.c,$(VTAC_DIR)/%.o,$(wildcard compiler/onnx/*.c) compiler/emit/emit_onnx.c): $(VTAC_DIR)/onnx.pb-c.h
 
 $(call archive,$(VTAC_A),$(VTAC_OBJS))
 

@@ -33,6 +33,7 @@ struct port {
 struct engine {
 	atomic_uint users;
 	uint8_t *image;
+	size_t size;			/* of image, in bytes */
 	struct vtaimage opened;
 	struct vtadev_pool *pool;
 	pthread_mutex_t lock;
@@ -69,7 +70,34 @@ void engine_put(struct engine *e)
 		engine_free(e);
 }
 
+const uint8_t *engine_image(const struct engine *e, size_t *size)
+{
+	*size = e->size;
+	return e->image;
+}
+
 /* ---- ports ---- */
+
+/* The number of a type in program images; 0: they do not have it. */
+static uint32_t program_type(ONNXTensorElementDataType type)
+{
+	switch (type) {
+	case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
+		return VTACPU_F32;
+	case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
+		return VTACPU_I8;
+	case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
+		return VTACPU_U8;
+	case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32:
+		return VTACPU_I32;
+	case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64:
+		return VTACPU_I64;
+	case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL:
+		return VTACPU_BOOL;
+	default:
+		return 0;
+	}
+}
 
 /*
  * The shape that ONNX Runtime gets. It reports a scalar and a value of unknown rank alike; a
@@ -84,27 +112,25 @@ static void shape_output(struct port *p, const struct shape *s)
 		p->rank = 0;
 }
 
-/* The program's tensors are called in0, ... and out0, ... (model.c), and out0.size, ... */
-static OrtStatus *match_port(struct engine *e, const struct border *b, struct port *p)
+/* Fill the port of the tensor @role, which is the @slot-th input or output of the program. */
+static OrtStatus *match_port(struct port *p, const struct border *b, enum vtaimage_role role,
+			     size_t slot)
 {
-	size_t prefix = p->t.output ? strlen("out") : strlen("in");
-	bool digits = strlen(p->t.name) > prefix;
-	char *end = NULL;
 	const struct shape *s;
 
-	p->slot = digits ? strtoul(p->t.name + prefix, &end, 10) : SIZE_MAX;
-	if (p->slot >= (p->t.output ? b->n_out : b->n_in))
-		return ort_fail(ORT_FAIL, "tensor %s of the program is not the part's", p->t.name);
-	s = p->t.output ? &b->out[p->slot] : &b->in[p->slot];
-	if (!strcmp(end, ".size")) {
+	p->slot = slot;
+	if (slot >= (p->t.output ? b->n_out : b->n_in))
+		return ort_fail(ORT_FAIL, "tensor %s of the program is not the node's", p->t.name);
+	s = p->t.output ? &b->out[slot] : &b->in[slot];
+	if (role == VTAIMAGE_SIZE) {
 		p->size = true;
-		if (p == e->ports || p[-1].slot != p->slot || p->t.zero < 0 ||
-		    (uint32_t)p->t.zero >= p[-1].t.rank || p->t.bytes != sizeof(int64_t))
-			return ort_fail(ORT_FAIL, "%s is no size of an output", p->t.name);
 		p[-1].sized = true;
 		shape_output(p - 1, s);
 		return NULL;
 	}
+	if (p->t.type != program_type(s->type))
+		return ort_fail(ORT_FAIL, "tensor %s of the program has another type than the "
+				"node's", p->t.name);
 	if (s->known && s->bytes != p->t.bytes)
 		return ort_fail(ORT_FAIL, "tensor %s of the program has %zu bytes, not %zu",
 				p->t.name, p->t.bytes, s->bytes);
@@ -113,29 +139,51 @@ static OrtStatus *match_port(struct engine *e, const struct border *b, struct po
 	return NULL;
 }
 
+/* Inputs, or outputs with their sizes, in the program's order, which is the node's. */
+static OrtStatus *add_ports(struct engine *e, const struct border *b, bool outputs, size_t *n)
+{
+	size_t slots = 0;
+
+	for (uint32_t i = 0; i < e->opened.tensor_count; i++) {
+		struct port *p = &e->ports[*n];
+		struct vtaimage_tensor t;
+
+		vtaimage_tensor(&e->opened, i, &t);
+		if (t.role == VTAIMAGE_INTERNAL || outputs == (t.role == VTAIMAGE_INPUT))
+			continue;
+		if (vtadev_pool_tensor(e->pool, (unsigned int)*n, &p->t))
+			return ort_fail(ORT_FAIL, "the program has no tensor %zu", *n);
+		slots += t.role != VTAIMAGE_SIZE;
+		TRY(match_port(p, b, t.role, slots - 1));
+		++*n;
+	}
+	if (slots != (outputs ? b->n_out : b->n_in))
+		return ort_fail(ORT_FAIL, "the program has %zu %s, the node %zu", slots,
+				outputs ? "outputs" : "inputs", outputs ? b->n_out : b->n_in);
+	return NULL;
+}
+
 static OrtStatus *match_ports(struct engine *e, const struct border *b)
 {
-	unsigned int n = 0;
+	size_t n = 0;
 
 	e->ports = calloc(e->opened.tensor_count + 1, sizeof(*e->ports));
 	if (!e->ports)
 		return ort_no_memory();
-	while (!vtadev_pool_tensor(e->pool, n, &e->ports[n].t)) {
-		TRY(match_port(e, b, &e->ports[n]));
-		*(e->ports[n].t.output ? &e->n_out : &e->n_in) += 1;
-		n++;
-	}
+	TRY(add_ports(e, b, false, &n));
+	e->n_in = n;
+	TRY(add_ports(e, b, true, &n));
+	e->n_out = n - e->n_in;
 	return NULL;
 }
 
-static OrtStatus *load(struct engine *e, const struct choice *how, const struct border *b,
-		       size_t size)
+static OrtStatus *load(struct engine *e, const struct choice *how, const struct border *b)
 {
 	const struct vtadev_pool_opts opts = {
 		.cards = (const char *const *)how->cards, .count = how->n_cards };
 	char why[VTADEV_POOL_WHY_MAX];
 
-	if (vtaimage_open(&e->opened, e->image, size))
+	if (vtaimage_open(&e->opened, e->image, e->size))
 		return ort_fail(ORT_FAIL, "%s", e->opened.why);
 	if (vtadev_pool_open(&e->opened, &opts, &e->pool, why)) {
 		e->pool = NULL;
@@ -157,7 +205,8 @@ OrtStatus *engine_new(const struct choice *how, const struct border *border, uin
 	atomic_init(&e->users, 1);
 	pthread_mutex_init(&e->lock, NULL);
 	e->image = image;
-	err = load(e, how, border, size);
+	e->size = size;
+	err = load(e, how, border);
 	if (err)
 		engine_free(e);
 	else
@@ -256,6 +305,10 @@ static OrtStatus *place_ports(struct engine *e, OrtKernelContext *context, const
 
 		if (i < e->n_in) {
 			vectors[i] = in[p->slot];
+			if (vectors[i].iov_len != p->t.bytes)
+				return ort_fail(ORT_INVALID_ARGUMENT,
+						"input %zu has %zu bytes, the program's %zu",
+						p->slot, vectors[i].iov_len, p->t.bytes);
 			continue;
 		}
 		vectors[i].iov_len = p->t.bytes;

@@ -18,7 +18,7 @@ struct shape {
 /* The inputs and outputs of a part, in the order of its node */
 struct border {
 	size_t n_in, n_out;
-	struct shape *in, *out;		/* those of inputs are known */
+	struct shape *in, *out;
 };
 
 struct engine;
@@ -34,6 +34,9 @@ struct engine;
 OrtStatus *engine_new(const struct choice *how, const struct border *border, uint8_t *image,
 		      size_t size, struct engine **engine);
 
+/* engine_image() - the bytes of the program image, which live as long */
+const uint8_t *engine_image(const struct engine *e, size_t *size);
+
 /* engine_get() - add a user; threads may run one engine at once */
 struct engine *engine_get(struct engine *e);
 /* engine_put() - remove a user, or NULL; the last one frees it */
@@ -43,7 +46,7 @@ void engine_put(struct engine *e);
  * engine_run() - compute a part once
  * @e: the engine
  * @context: of the node, which gets the outputs
- * @in: the node's inputs, of the border's sizes
+ * @in: the node's inputs
  */
 OrtStatus *engine_run(struct engine *e, OrtKernelContext *context, const struct iovec *in);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <onnxruntime_session_options_config_keys.h>
+
 #include "provider.h"
 #include "vtadev.h"
 #include "vtaprog.h"
@@ -138,9 +140,9 @@ static OrtStatus *ORT_API_CALL provider_compile(OrtEp *ep, const OrtGraph **grap
 						const OrtNode **nodes, size_t n,
 						OrtNodeComputeInfo **infos, OrtNode **contexts)
 {
-	(void)contexts;
 	for (size_t i = 0; i < n; i++) {
-		OrtStatus *err = fused_new(&provider_of(ep)->how, graphs[i], nodes[i], &infos[i]);
+		OrtStatus *err = fused_new(&provider_of(ep)->how, graphs[i], nodes[i], &infos[i],
+					   &contexts[i]);
 
 		if (err) {
 			/* ONNX Runtime must not release them again. */
@@ -185,6 +187,21 @@ static OrtStatus *read_number(const OrtSessionOptions *options, const char *name
 		return ort_fail(ORT_INVALID_ARGUMENT,
 				"option %s is \"%s\", not a number from 1 to %u", name, text, most);
 	*number = (unsigned int)n;
+	return NULL;
+}
+
+/* Does the session write a model with EPContext nodes? */
+static OrtStatus *read_contexts(const OrtSessionOptions *options, bool *contexts)
+{
+	char text[32];
+	size_t size = sizeof(text);
+	int has = 0;
+
+	TRY(ort->HasSessionConfigEntry(options, kOrtSessionOptionEpContextEnable, &has));
+	if (has)
+		TRY(ort->GetSessionConfigEntry(options, kOrtSessionOptionEpContextEnable, text,
+					       &size));
+	*contexts = has && !strcmp(text, "1");
 	return NULL;
 }
 
@@ -345,6 +362,8 @@ static OrtStatus *ORT_API_CALL factory_create(OrtEpFactory *f,
 	err = choose_cards(&p->how, options, metadata, n);
 	if (!err)
 		err = read_number(options, "calibration_runs", RUNS_MAX, &p->how.runs);
+	if (!err)
+		err = read_contexts(options, &p->how.contexts);
 	if (!err)
 		err = read_cores(&p->how);
 	if (err)

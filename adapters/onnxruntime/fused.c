@@ -197,7 +197,7 @@ static OrtStatus *get_inputs(const struct fused *f, OrtKernelContext *context, s
 		TRY(ort->KernelContext_GetInput(context, i, &value));
 		TRY(ort->GetTensorSizeInBytes(value, &in[i].iov_len));
 		TRY(ort->GetTensorData(value, &data));
-		if (in[i].iov_len != f->border.in[i].bytes)
+		if (f->border.in[i].known && in[i].iov_len != f->border.in[i].bytes)
 			return ort_fail(ORT_INVALID_ARGUMENT,
 					"input %zu has %zu bytes where the model has %zu", i,
 					in[i].iov_len, f->border.in[i].bytes);
@@ -344,14 +344,46 @@ static OrtStatus *read_part(struct fused *f, struct graph *g, const OrtGraph *gr
 	for (size_t i = 0; i < g->n_nodes; i++)
 		part.nodes[i] = i;
 	TRY(read_border(f, g, node, &part));
+	if (g->n_nodes == 1 && g->nodes[0].context)
+		return context_read(g->nodes[0].node, &f->model, &f->model_size);
 	return model_write(g, &part, false, &f->model, &f->model_size);
 }
 
+/* Load the program of an EPContext node. */
+static OrtStatus *load_context(struct fused *f)
+{
+	uint8_t *image = f->model;
+
+	f->model = NULL;
+	return engine_new(f->how, &f->border, image, f->model_size, &f->engine);
+}
+
+static OrtStatus *make(struct fused *f, const OrtGraph *graph, const OrtNode *node,
+		       OrtNode **context)
+{
+	const uint8_t *image;
+	struct graph g;
+	OrtStatus *err = read_part(f, &g, graph, node);
+	bool is_context = !err && g.n_nodes == 1 && g.nodes[0].context;
+	size_t size;
+
+	graph_free(&g);
+	if (!err)
+		err = is_context ? load_context(f) : load_first(f);
+	if (err || !f->how->contexts)
+		return err;
+	if (f->kept)
+		return ort_fail(ORT_FAIL,
+				"a model without scales is calibrated by its runs: vtac compile "
+				"--calibrate=DIRECTORY --emit=onnx writes it with its program");
+	image = engine_image(f->engine, &size);
+	return context_write(node, image, size, context);
+}
+
 OrtStatus *fused_new(const struct choice *how, const OrtGraph *graph, const OrtNode *node,
-		     OrtNodeComputeInfo **info)
+		     OrtNodeComputeInfo **info, OrtNode **context)
 {
 	struct fused *f = calloc(1, sizeof(*f));
-	struct graph g;
 	OrtStatus *err;
 
 	if (!f)
@@ -361,10 +393,7 @@ OrtStatus *fused_new(const struct choice *how, const OrtGraph *graph, const OrtN
 		.Compute = fused_compute, .ReleaseState = fused_release_state };
 	f->how = how;
 	pthread_mutex_init(&f->lock, NULL);
-	err = read_part(f, &g, graph, node);
-	graph_free(&g);
-	if (!err)
-		err = load_first(f);
+	err = make(f, graph, node, context);
 	if (err)
 		fused_free(&f->info);
 	else

@@ -111,7 +111,8 @@ static OrtStatus *read_node(struct graph *g, struct node *node, struct slots *s)
 	TRY(ort->Node_GetNumImplicitInputs(node->node, &node->n_hidden));
 	TRY(ort->Node_GetNumOutputs(node->node, &node->n_out));
 	TRY(ort->Node_GetNumSubgraphs(node->node, &subgraphs));
-	node->plain = !subgraphs;
+	TRY(context_is_ours(node->node, &node->context));
+	node->plain = !subgraphs && !node->context;
 	node->n_in = n_in + node->n_hidden;
 	s->in = memory_get(&g->memory, node->n_in + node->n_out + 1, sizeof(*s->in));
 	node->in = memory_get(&g->memory, node->n_in + node->n_out + 1, sizeof(*node->in));

@@ -5,7 +5,8 @@
  * ONNX Runtime loads this library by its path, and calls the two functions of factory.c. A session
  * that uses a card asks which nodes of its graph the provider takes (select.c), and to compile each
  * part of them (fused.c). A part goes to the compiler as an ONNX file in memory (model.c), which is
- * written of the graph as ONNX Runtime has it (graph.c).
+ * written of the graph as ONNX Runtime has it (graph.c). An EPContext node has its program within
+ * (context.c).
  *
  * Functions that return OrtStatus * return NULL, or an error that the caller owns.
  */
@@ -69,6 +70,7 @@ struct node {
 	size_t n_in, n_out;
 	size_t n_hidden;		/* of in, at the end: those that only its subgraphs use */
 	bool plain;			/* without subgraphs */
+	bool context;			/* a program of this provider */
 };
 
 #define NO_VALUE	SIZE_MAX
@@ -120,6 +122,18 @@ OrtStatus *model_check(const struct graph *g, size_t node, const char **why);
 OrtStatus *model_write(const struct graph *g, const struct part *part, bool numbered,
 		       uint8_t **data, size_t *size);
 
+/* ---- context.c ---- */
+
+/* context_is_ours() - an EPContext node with a program of this provider? */
+OrtStatus *context_is_ours(const OrtNode *node, bool *ours);
+
+/* context_read() - read the program of such a node, to be freed */
+OrtStatus *context_read(const OrtNode *node, uint8_t **image, size_t *size);
+
+/* context_write() - make such a node, with inputs and outputs of @node; ONNX Runtime frees it */
+OrtStatus *context_write(const OrtNode *node, const uint8_t *image, size_t size,
+			 OrtNode **context);
+
 /* ---- select.c ---- */
 
 /**
@@ -142,6 +156,7 @@ struct choice {
 	char *cards[CARDS_MAX];		/* names for vtadev_open() */
 	unsigned int n_cards;
 	unsigned int runs;		/* that a float model is observed in */
+	bool contexts;			/* the session writes EPContext nodes */
 	struct vtaops_core core;
 	const OrtLogger *log;
 };
@@ -152,9 +167,10 @@ struct choice {
  * @graph: the part alone; not needed after the call
  * @node: the node that takes its place, for the order of inputs and outputs
  * @info: out: functions for ONNX Runtime, to be freed by fused_free()
+ * @context: out: an EPContext node with the program, if @how->contexts
  */
 OrtStatus *fused_new(const struct choice *how, const OrtGraph *graph, const OrtNode *node,
-		     OrtNodeComputeInfo **info);
+		     OrtNodeComputeInfo **info, OrtNode **context);
 void fused_free(OrtNodeComputeInfo *info);
 
 /* log_text() - write a sentence to ONNX Runtime's log */

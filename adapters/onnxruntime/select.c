@@ -264,6 +264,21 @@ static OrtStatus *try_parts(struct choose *c, struct part *parts, size_t *n)
 	return NULL;
 }
 
+/* A program within the model is a part of its own. */
+static OrtStatus *add_contexts(struct graph *g, struct part *parts, size_t *n)
+{
+	for (size_t i = 0; i < g->n_nodes; i++) {
+		if (!g->nodes[i].context)
+			continue;
+		parts[*n] = (struct part) {
+			.nodes = memory_get(&g->memory, 1, sizeof(*parts->nodes)), .n_nodes = 1 };
+		if (!parts[*n].nodes)
+			return ort_no_memory();
+		parts[(*n)++].nodes[0] = i;
+	}
+	return NULL;
+}
+
 OrtStatus *select_nodes(struct graph *g, const struct vtaops_core *core, struct part **parts,
 			size_t *n, const OrtLogger *log)
 {
@@ -290,5 +305,5 @@ OrtStatus *select_nodes(struct graph *g, const struct vtaops_core *core, struct 
 	do {
 		TRY(try_parts(&c, *parts, n));
 	} while (c.changed);
-	return NULL;
+	return add_contexts(g, *parts, n);
 }

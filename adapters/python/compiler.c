@@ -404,7 +404,8 @@ static PyObject *read_picture(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-	{ "picture", read_picture, METH_VARARGS, "picture(path, shape, preprocess): bytes of floats." },
+	{ "picture", read_picture, METH_VARARGS,
+	  "picture(path, shape, preprocess): bytes of floats." },
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -418,7 +419,8 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__compiler(void)
 {
-	PyObject *compiler = PyModule_Create(&module), *net = PyType_FromSpec(&spec);
+	PyObject *compiler = PyModule_Create(&module);
+	PyObject *net = PyType_FromSpec(&spec);
 
 	if (!compiler || !net || PyModule_AddType(compiler, (PyTypeObject *)net))
 		Py_CLEAR(compiler);

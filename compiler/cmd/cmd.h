@@ -63,9 +63,12 @@ struct output_options {
  */
 int output_check_program(const struct vtac_graph *g, const struct vtac_options *opt,
 			 const struct output_options *how);
-/* Write a program to a file; or with @c as C to a directory. Returns the exit status. */
-int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
-		   const char *path);
+/* The words of --emit, in their order; and the program itself */
+enum output_form { OUTPUT_C, OUTPUT_ONNX, OUTPUT_PROGRAM };
+
+/* Write a program to a file, or as C to a directory. Returns the exit status. */
+int output_program(const struct vtac_program *p, const struct output_options *how,
+		   enum output_form form, const char *path);
 
 /* A progress line on a terminal; ended by cmd_progress_end(). */
 int cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total);

@@ -23,8 +23,9 @@ static const char help[] =
 	"\n"
 	"  -o, --output=FILE      write the program to FILE (.vtap), - for standard output; then the\n"
 	"                         report goes to standard error\n"
-	"      --emit=LANGUAGE    write source code to the directory of -o, for a machine without\n"
-	"                         an operating system: c\n"
+	"      --emit=FORM        write source code to the directory of -o, for a machine without\n"
+	"                         an operating system; or a model with the program, for ONNX\n"
+	"                         Runtime: c or onnx\n"
 	"  -c, --config=FILE      compile for the core that FILE, a vta_config.json, describes\n"
 	"                         (without --config and --card: TVM's default)\n"
 	"      --card=CARD        compile for the core and the clock of a card of this machine\n"
@@ -80,7 +81,8 @@ static const char help[] =
 struct compile {
 	const char *model, *output, *config, *card, *dump, *labels;
 	const char *classes_file;
-	bool emit_c, dot, json, quiet;
+	uint32_t form;
+	bool emit, dot, json, quiet;
 	uint32_t clock_mhz, clock_khz;	/* of --clock, or of --card; 0: not known */
 	unsigned int max_images;	/* 0: as many as is usual */
 	uint64_t memory;
@@ -169,11 +171,10 @@ static int parse(struct compile *c, int argc, char **argv)
 {
 	struct vtaimage_preprocess *p = &c->preprocess;
 	struct vtac_quant_options *q = &c->quant;
-	uint32_t language;
 	/* Words are in the order of their enumerations in options.h. */
 	const struct cli_option options[] = {
 		{ CLI_TEXT("output", &c->output) },
-		{ CLI_WORD("emit", &language), .given = &c->emit_c },
+		{ CLI_WORD("emit", &c->form), .given = &c->emit },
 		{ CLI_TEXT("config", &c->config) },
 		{ CLI_TEXT("card", &c->card) },
 		{ CLI_NUMBER("clock", &c->clock_mhz, 1, 100000) },
@@ -219,8 +220,12 @@ static int parse(struct compile *c, int argc, char **argv)
 		return cli_usage("name a model");
 	c->model = argv[0];
 	c->memory <<= 20;
-	if (c->emit_c && !c->output)
+	if (!c->emit)
+		c->form = OUTPUT_PROGRAM;
+	if (c->form == OUTPUT_C && !c->output)
 		return cli_usage("name a directory: --output=DIRECTORY");
+	if (c->form == OUTPUT_ONNX && !c->output)
+		return cli_usage("name a file: --output=FILE");
 	if (c->classes_file && !cmd_images_given(c->measure))
 		return cli_usage("--classes needs --measure");
 	if (c->card && c->config)
@@ -283,9 +288,12 @@ static void say_next(const struct compile *c)
 {
 	if (!c->output)
 		fprintf(stderr, "vtac: no program was written: --output=FILE writes one\n");
-	else if (c->emit_c)
+	else if (c->form == OUTPUT_C)
 		fprintf(stderr, "vtac: %s is written: make -C %s builds a program\n", c->output,
 			c->output);
+	else if (c->form == OUTPUT_ONNX)
+		fprintf(stderr, "vtac: %s is written: ONNX Runtime runs it with the provider of "
+			"docs/onnxruntime.md\n", c->output);
 	else if (!output_is_stdout(c->output))
 		fprintf(stderr, "vtac: %s is written: vtactl program info %s lists its inputs, "
 			"vtactl program run %s%s runs it\n", c->output, c->output, c->output,
@@ -308,8 +316,8 @@ static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *
 	if (!ret && c->output)
 		ret = output_program(p, &(struct output_options){
 			.model = c->model, .labels = c->labels, .report = &how,
-			.preprocess = c->has_preprocess ? &c->preprocess : NULL }, c->emit_c,
-			c->output);
+			.preprocess = c->has_preprocess ? &c->preprocess : NULL },
+			(enum output_form)c->form, c->output);
 	cmd_progress_end();
 	if (ret || c->quiet)
 		return ret;
@@ -373,8 +381,8 @@ static int check_files(const struct compile *c)
 		return cmd_fail(CMD_ERROR, c->labels, strerror(errno));
 	if (!c->output)
 		return CMD_OK;
-	snprintf(path, sizeof(path), "%s%s", c->output, c->emit_c && !stat(c->output, &st) ?
-		 "/model.h" : "");
+	snprintf(path, sizeof(path), "%s%s", c->output,
+		 c->form == OUTPUT_C && !stat(c->output, &st) ? "/model.h" : "");
 	err = output_check(path);
 	return err ? cmd_fail(CMD_ERROR, c->output, strerror(-err)) : CMD_OK;
 }

@@ -121,8 +121,21 @@ int output_check_program(const struct vtac_graph *g, const struct vtac_options *
 	return ret;
 }
 
-int output_program(const struct vtac_program *p, const struct output_options *how, bool c,
-		   const char *path)
+static int write_onnx(struct vtac_graph *g, const char *path, const uint8_t *data, size_t size)
+{
+	uint8_t *model;
+	size_t packed;
+	int ret;
+
+	if (vtac_emit_onnx(g, data, size, &model, &packed))
+		return cmd_fail(CMD_MODEL, NULL, g->error.text);
+	ret = write_file(path, model, packed);
+	free(model);
+	return ret;
+}
+
+int output_program(const struct vtac_program *p, const struct output_options *how,
+		   enum output_form form, const char *path)
 {
 	char *text = report_text(p, how->report, false), *json = report_text(p, how->report, true);
 	char name[64];
@@ -132,8 +145,12 @@ int output_program(const struct vtac_program *p, const struct output_options *ho
 
 	name_of(name, sizeof(name), how->model);
 	ret = make_image(p, how, name, text, json, &data, &size);
-	if (!ret)
-		ret = c ? write_c(path, name, data, size) : write_file(path, data, size);
+	if (!ret && form == OUTPUT_C)
+		ret = write_c(path, name, data, size);
+	else if (!ret && form == OUTPUT_ONNX)
+		ret = write_onnx(p->graph, path, data, size);
+	else if (!ret)
+		ret = write_file(path, data, size);
 	free(data);
 	free(text);
 	free(json);

@@ -24,6 +24,13 @@ int vtac_emit_c(const struct vtaimage *image, const char *name, const char *dir,
 		struct vtac_error *error);
 
 /*
+ * Make an ONNX model with a program, for ONNX Runtime: @g is the graph of the program, @image its
+ * bytes. *@model is to be freed. Returns 0, or -1 with the reason in @g->error.
+ */
+int vtac_emit_onnx(struct vtac_graph *g, const uint8_t *image, size_t size, uint8_t **model,
+		   size_t *packed);
+
+/*
  * Write the output of TVM's graph executor as C into @dir: graph JSON, parameters
  * (relay.save_param_dict) and the functions' C sources, which are copied beside it.
  * docs/models.md says what this can and cannot do.

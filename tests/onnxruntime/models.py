@@ -15,6 +15,8 @@
     ranks.onnx    a part's output that is a scalar, and one of size 1, and an input of unknown rank
     texts.onnx    a convolution, and labels by a constant and an attribute of texts, and an LSTM-like
                   attribute that lists texts
+    program.onnx  float.onnx with its program, calibrated, by vtac compile --emit=onnx; sizes_ctx.onnx
+                  is sizes.onnx likewise; float.out: outputs of vtactl for the inputs of qdq.in
     fused.onnx    operators of the domain com.microsoft that the compiler reads
 """
 import pathlib
@@ -204,14 +206,28 @@ def main():
         (where / f"{name}.onnx").write_bytes(data)
     inputs = numpy.random.default_rng(3).normal(0, 1, (RUNS, *SHAPE)).astype(numpy.float32)
     inputs.tofile(where / "qdq.in")
-    run("build/tools/vtac", "compile", where / "qdq.onnx", "-o", where / "qdq.vtap")
+    numpy.save(where / "images.npy", inputs)
+    vtac("qdq.onnx", where, "qdq.vtap")
+    vtac("float.onnx", where, "float.vtap", "--calibrate", where / "images.npy")
+    vtac("float.onnx", where, "program.onnx", "--calibrate", where / "images.npy", "--emit=onnx")
+    vtac("sizes.onnx", where, "sizes_ctx.onnx", "--no-card", "--emit=onnx")
+    for name in ("qdq", "float"):
+        compute(where, name, inputs)
+
+
+def vtac(model, where, output, *options):
+    run("build/tools/vtac", "compile", where / model, "-o", where / output, *options)
+
+
+def compute(where, name, inputs):
+    """Write what vtactl computes."""
     outputs = []
     for values in inputs:
         values.tofile(where / "x")
-        run("build/tools/vtactl", "program", "run", "--cards", "soft", where / "qdq.vtap",
+        run("build/tools/vtactl", "program", "run", "--cards", "soft", where / f"{name}.vtap",
             f"x={where / 'x'}", f"y={where / 'y'}")
         outputs.append((where / "y").read_bytes())
-    (where / "qdq.out").write_bytes(b"".join(outputs))
+    (where / f"{name}.out").write_bytes(b"".join(outputs))
 
 
 if __name__ == "__main__":

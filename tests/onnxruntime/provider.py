@@ -140,6 +140,59 @@ def test_sizes_that_data_decides_are_those_of_onnx_runtime():
     assert len(counts) > 3 and 0 in counts, counts
 
 
+def test_program_in_a_model_runs_without_compiling():
+    s = session("program")
+    assert [(i.name, i.shape, i.type) for i in s.get_inputs()] == [("x", list(SHAPE), "tensor(float)")]
+    inputs = numpy.fromfile("qdq.in", numpy.float32).reshape(-1, *SHAPE)
+    outputs = numpy.fromfile("float.out", numpy.float32).reshape(-1, 1, 10)
+    for x, y in zip(inputs, outputs):
+        assert answer(s, x).tobytes() == y.tobytes()
+    s, exact = session("sizes_ctx"), reference("sizes")
+    for x in (*pictures(3), pictures(1)[0] * 0):
+        for y, z in zip(s.run(None, {"x": x}), exact.run(None, {"x": x})):
+            assert y.shape == z.shape and numpy.allclose(y, z, rtol=1e-5, atol=1e-5)
+
+
+def test_session_writes_a_model_with_its_program():
+    how = onnxruntime.SessionOptions()
+    how.log_severity_level = 4
+    how.add_session_config_entry("ep.context_enable", "1")
+    how.add_session_config_entry("ep.context_file_path", "written.onnx")
+    how.add_provider_for_devices(devices(), {})
+    x = pictures(1)[0]
+    y = answer(onnxruntime.InferenceSession("qdq.onnx", sess_options=how), x)
+    with open("written.onnx", "rb") as file:
+        assert b"EPContext" in file.read()
+    assert nodes_of("written", x) == {NAME: 1}
+    assert answer(session("written"), x).tobytes() == y.tobytes()
+    how.add_session_config_entry("ep.context_file_path", "unwritten.onnx")
+    try:
+        onnxruntime.InferenceSession("float.onnx", sess_options=how)
+    except Exception as error:
+        assert "--emit=onnx writes it with its program" in str(error), error
+    else:
+        raise AssertionError("a model without scales has a program")
+
+
+def test_wrong_programs_in_models_are_refused_in_a_sentence():
+    with open("program.onnx", "rb") as file:
+        good = file.read()
+    at = good.index(b"VTAP") if b"VTAP" in good else good.index(b"ep_cache_context") + 40
+    for name, data, text in (
+            ("damaged", good[:at] + bytes(64) + good[at + 64:], ""),
+            ("mode", good.replace(b"embed_mode\x18\x01", b"embed_mode\x18\x00"), "not in the model"),
+            ("type", good.replace(b"\x08\x01\x12", b"\x08\x06\x12", 1), "another type")):
+        assert data != good
+        with open(f"{name}.onnx", "wb") as file:
+            file.write(data)
+        try:
+            session(name)
+        except Exception as error:
+            assert "vta: " in str(error) and text in str(error), (name, error)
+        else:
+            raise AssertionError(f"{name} was loaded")
+
+
 def test_ranks_are_those_of_onnx_runtime():
     s, exact = session("ranks"), reference("ranks")
     x, u = pictures(2)

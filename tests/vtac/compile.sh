@@ -133,8 +133,9 @@ check "no such card" ends 3 "vta99" compile --card=vta99 "$dir/model"
 check "an output in no directory" ends 1 "no/such/x: No such file" compile -o "$dir/no/such/x" "$dir/model"
 check "C below a file" ends 1 "model/x: Not a directory" compile --emit=c -o "$dir/model/x" "$dir/model"
 check "no such labels" ends 1 "no-labels: No such file" compile --labels="$dir/no-labels" "$dir/model"
-check "nothing to emit" ends 2 "--emit wants c, not 'java'" compile --emit=java -o x model
+check "nothing to emit" ends 2 "--emit wants c or onnx, not 'java'" compile --emit=java -o x model
 check "C without a directory" ends 2 "name a directory" compile --emit=c model
+check "a model without a file" ends 2 "name a file" compile --emit=onnx model
 check "tvm: no graph" ends 2 "name a graph" tvm -o "$dir/c"
 check "a mean that is no number" ends 2 "no number: nan" compile --mean=nan model
 check "a scale that is no number" ends 2 "no number: 1e39" compile --scale=1,1e39,1 model
