@@ -20,6 +20,13 @@ struct source {
 	struct vtadev_caller *caller;
 };
 
+/* The program on some cards */
+struct loaded {
+	struct vtadev_pool *pool;
+	pthread_mutex_t lock;
+	struct source *free;		/* under the lock */
+};
+
 /* An input or output of the program */
 struct port {
 	struct vtadev_pool_tensor t;
@@ -35,24 +42,30 @@ struct engine {
 	uint8_t *image;
 	size_t size;			/* of image, in bytes */
 	struct vtaimage opened;
-	struct vtadev_pool *pool;
-	pthread_mutex_t lock;
-	struct source *free;		/* under the lock */
+	const struct choice *how;
+	struct loaded cards, fallback;	/* the latter is opened when it is needed, under its lock */
+	atomic_bool lost;		/* the last run found no card */
 	size_t n_in, n_out;		/* the program's */
 	struct port *ports;		/* the inputs, then the outputs */
 };
 
-static void engine_free(struct engine *e)
+static void loaded_close(struct loaded *l)
 {
-	while (e->free) {
-		struct source *s = e->free;
+	while (l->free) {
+		struct source *s = l->free;
 
-		e->free = s->next;
+		l->free = s->next;
 		vtadev_caller_close(s->caller);
 		free(s);
 	}
-	vtadev_pool_close(e->pool);
-	pthread_mutex_destroy(&e->lock);
+	vtadev_pool_close(l->pool);
+	pthread_mutex_destroy(&l->lock);
+}
+
+static void engine_free(struct engine *e)
+{
+	loaded_close(&e->cards);
+	loaded_close(&e->fallback);
 	free(e->ports);
 	free(e->image);
 	free(e);
@@ -147,11 +160,13 @@ static OrtStatus *add_ports(struct engine *e, const struct border *b, bool outpu
 	for (uint32_t i = 0; i < e->opened.tensor_count; i++) {
 		struct port *p = &e->ports[*n];
 		struct vtaimage_tensor t;
+		bool is_input;
 
 		vtaimage_tensor(&e->opened, i, &t);
-		if (t.role == VTAIMAGE_INTERNAL || outputs == (t.role == VTAIMAGE_INPUT))
+		is_input = t.role == VTAIMAGE_INPUT;
+		if (t.role == VTAIMAGE_INTERNAL || outputs == is_input)
 			continue;
-		if (vtadev_pool_tensor(e->pool, (unsigned int)*n, &p->t))
+		if (vtadev_pool_tensor(e->cards.pool, (unsigned int)*n, &p->t))
 			return ort_fail(ORT_FAIL, "the program has no tensor %zu", *n);
 		slots += t.role != VTAIMAGE_SIZE;
 		TRY(match_port(p, b, t.role, slots - 1));
@@ -177,18 +192,25 @@ static OrtStatus *match_ports(struct engine *e, const struct border *b)
 	return NULL;
 }
 
-static OrtStatus *load(struct engine *e, const struct choice *how, const struct border *b)
+static OrtStatus *load(struct engine *e, struct loaded *l, const char *const *names,
+		       unsigned int n)
 {
+	/* With a fallback, runs need not wait until a card comes back. */
 	const struct vtadev_pool_opts opts = {
-		.cards = (const char *const *)how->cards, .count = how->n_cards };
+		.cards = names, .count = n, .away_ns = e->how->fallback ? 1 : 0 };
 	char why[VTADEV_POOL_WHY_MAX];
 
+	if (!vtadev_pool_open(&e->opened, &opts, &l->pool, why))
+		return NULL;
+	l->pool = NULL;
+	return ort_fail(ORT_FAIL, "%s", why);
+}
+
+static OrtStatus *load_cards(struct engine *e, const struct border *b)
+{
 	if (vtaimage_open(&e->opened, e->image, e->size))
 		return ort_fail(ORT_FAIL, "%s", e->opened.why);
-	if (vtadev_pool_open(&e->opened, &opts, &e->pool, why)) {
-		e->pool = NULL;
-		return ort_fail(ORT_FAIL, "%s", why);
-	}
+	TRY(load(e, &e->cards, (const char *const *)e->how->cards, e->how->n_cards));
 	return match_ports(e, b);
 }
 
@@ -203,10 +225,12 @@ OrtStatus *engine_new(const struct choice *how, const struct border *border, uin
 		return ort_no_memory();
 	}
 	atomic_init(&e->users, 1);
-	pthread_mutex_init(&e->lock, NULL);
+	pthread_mutex_init(&e->cards.lock, NULL);
+	pthread_mutex_init(&e->fallback.lock, NULL);
+	e->how = how;
 	e->image = image;
 	e->size = size;
-	err = load(e, how, border);
+	err = load_cards(e, border);
 	if (err)
 		engine_free(e);
 	else
@@ -216,56 +240,58 @@ OrtStatus *engine_new(const struct choice *how, const struct border *border, uin
 
 /* ---- runs ---- */
 
-static struct source *source_get(struct engine *e)
+static struct source *source_get(struct loaded *l)
 {
 	struct source *s;
 
-	pthread_mutex_lock(&e->lock);
-	s = e->free;
+	pthread_mutex_lock(&l->lock);
+	s = l->free;
 	if (s)
-		e->free = s->next;
-	pthread_mutex_unlock(&e->lock);
+		l->free = s->next;
+	pthread_mutex_unlock(&l->lock);
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
-	if (s && vtadev_caller_open(e->pool, 1, &s->caller)) {
+	if (s && vtadev_caller_open(l->pool, 1, &s->caller)) {
 		free(s);
 		s = NULL;
 	}
 	return s;
 }
 
-static void source_put(struct engine *e, struct source *s)
+static void source_put(struct loaded *l, struct source *s)
 {
-	pthread_mutex_lock(&e->lock);
-	s->next = e->free;
-	e->free = s;
-	pthread_mutex_unlock(&e->lock);
+	pthread_mutex_lock(&l->lock);
+	s->next = l->free;
+	l->free = s;
+	pthread_mutex_unlock(&l->lock);
 }
 
-static OrtStatus *describe_failure(struct engine *e, const struct vtadev_completion *c)
+static OrtStatus *describe_failure(struct loaded *l, const struct vtadev_completion *c)
 {
 	struct vtadev_pool_stats stats = { .name = "no card" };
 	char fault[256];
 
 	if (c->card != UINT32_MAX)
-		vtadev_pool_stats(e->pool, c->card, &stats);
+		vtadev_pool_stats(l->pool, c->card, &stats);
 	if (c->result != -EIO)
 		return ort_fail(ORT_FAIL, "%s: %s", stats.name, vtadev_strerror(c->result));
 	vtadev_fault_text(&c->fault, fault, sizeof(fault));
 	return ort_fail(ORT_FAIL, "%s: %s", stats.name, fault);
 }
 
-/* Run the program on a card, with a vector for each port. */
-static OrtStatus *run_program(struct engine *e, const struct iovec *vectors)
+/* Run the program with a vector for each port. @lost: out: no card is left */
+static OrtStatus *run_on(struct engine *e, struct loaded *l, const struct iovec *vectors,
+			 bool *lost)
 {
 	const struct vtadev_request request = {
 		.inputs = vectors, .input_count = (unsigned int)e->n_in,
 		.outputs = vectors + e->n_in, .output_count = (unsigned int)e->n_out };
 	struct vtadev_completion done = { .result = 0 };
-	struct source *s = source_get(e);
+	struct source *s = source_get(l);
 	int err;
 
+	*lost = false;
 	if (!s)
 		return ort_no_memory();
 	err = vtadev_caller_submit(s->caller, &request);
@@ -279,8 +305,53 @@ static OrtStatus *run_program(struct engine *e, const struct iovec *vectors)
 		free(s);
 		return ort_fail(ORT_FAIL, "%s", vtadev_strerror(err));
 	}
-	source_put(e, s);
-	return done.result ? describe_failure(e, &done) : NULL;
+	source_put(l, s);
+	*lost = done.result == -ENODEV;
+	return done.result ? describe_failure(l, &done) : NULL;
+}
+
+static bool is_any_up(struct loaded *l)
+{
+	struct vtadev_pool_stats stats;
+
+	for (unsigned int i = 0; !vtadev_pool_stats(l->pool, i, &stats); i++)
+		if (stats.up)
+			return true;
+	return false;
+}
+
+static OrtStatus *run_on_fallback(struct engine *e, const struct iovec *vectors)
+{
+	const char *name = e->how->fallback;
+	OrtStatus *err = NULL;
+	bool lost;
+
+	pthread_mutex_lock(&e->fallback.lock);
+	if (!e->fallback.pool)
+		err = load(e, &e->fallback, &name, 1);
+	pthread_mutex_unlock(&e->fallback.lock);
+	return err ? err : run_on(e, &e->fallback, vectors, &lost);
+}
+
+/* Run on a card; or, if none is left, on the fallback, until one is up again. */
+static OrtStatus *run_program(struct engine *e, const struct iovec *vectors)
+{
+	OrtStatus *err;
+	bool lost;
+
+	if (atomic_load(&e->lost) && !is_any_up(&e->cards))
+		return run_on_fallback(e, vectors);
+	err = run_on(e, &e->cards, vectors, &lost);
+	if (!lost || !e->how->fallback) {
+		atomic_store(&e->lost, false);
+		return err;
+	}
+	if (!atomic_exchange(&e->lost, true))
+		log_text(e->how->log, ORT_LOGGING_LEVEL_WARNING,
+			 "%s; %s computes until a card is back", ort->GetErrorMessage(err),
+			 e->how->fallback);
+	ort->ReleaseStatus(err);
+	return run_on_fallback(e, vectors);
 }
 
 /* Memory of a run for outputs that are not computed in place */

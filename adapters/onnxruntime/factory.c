@@ -19,6 +19,7 @@ const OrtApi *ort;
 const OrtEpApi *ort_ep;
 
 #define CARD_KEY	"device"
+#define FALLBACK_KEY	"fallback"
 #define RUNS_DEFAULT	32
 #define RUNS_MAX	1024
 
@@ -216,7 +217,10 @@ static OrtStatus *add_card(struct choice *how, const char *name)
 	return how->cards[how->n_cards++] ? NULL : ort_no_memory();
 }
 
-/* The option "device", names separated by commas; else the devices that the session chose. */
+/*
+ * The option "device", names separated by commas; else the devices that the session chose. The
+ * option "fallback" is the name of one more.
+ */
 static OrtStatus *choose_cards(struct choice *how, const OrtSessionOptions *options,
 			       const OrtKeyValuePairs *const *metadata, size_t n)
 {
@@ -231,6 +235,12 @@ static OrtStatus *choose_cards(struct choice *how, const OrtSessionOptions *opti
 
 		if (card)
 			TRY(add_card(how, card));
+	}
+	TRY(read_option(options, FALLBACK_KEY, text, sizeof(text)));
+	if (text[0]) {
+		how->fallback = strdup(text);
+		if (!how->fallback)
+			return ort_no_memory();
 	}
 	return how->n_cards ? NULL : ort_fail(ORT_INVALID_ARGUMENT, "no device was chosen");
 }
@@ -256,11 +266,13 @@ static OrtStatus *read_cores(struct choice *how)
 	struct vtaops_core core = { 0 };
 
 	TRY(read_core(how->cards[0], &how->core));
-	for (unsigned int i = 1; i < how->n_cards; i++) {
-		TRY(read_core(how->cards[i], &core));
+	for (unsigned int i = 1; i < how->n_cards + !!how->fallback; i++) {
+		const char *card = i < how->n_cards ? how->cards[i] : how->fallback;
+
+		TRY(read_core(card, &core));
 		if (memcmp(&core, &how->core, sizeof(core)))
 			return ort_fail(ORT_INVALID_ARGUMENT,
-					"%s has another configuration than %s", how->cards[i],
+					"%s has another configuration than %s", card,
 					how->cards[0]);
 	}
 	return NULL;
@@ -270,6 +282,7 @@ static void free_provider(struct provider *p)
 {
 	for (unsigned int i = 0; i < p->how.n_cards; i++)
 		free(p->how.cards[i]);
+	free(p->how.fallback);
 	free(p);
 }
 

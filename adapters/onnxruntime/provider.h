@@ -155,6 +155,7 @@ OrtStatus *select_nodes(struct graph *g, const struct vtaops_core *core, struct 
 struct choice {
 	char *cards[CARDS_MAX];		/* names for vtadev_open() */
 	unsigned int n_cards;
+	char *fallback;			/* device that computes while no card is up; or NULL */
 	unsigned int runs;		/* that a float model is observed in */
 	bool contexts;			/* the session writes EPContext nodes */
 	struct vtaops_core core;

@@ -268,6 +268,19 @@ def test_lost_device_is_named_and_the_session_lives_on():
             raise AssertionError("a device that is lost has computed")
 
 
+def test_fallback_computes_while_no_card_is_left():
+    with open("frail.json", "w", encoding="ascii") as file:
+        json.dump({"LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_BATCH": 0,
+                   "LOG_BLOCK": 4, "LOG_UOP_BUFF_SIZE": 12, "LOG_INP_BUFF_SIZE": 12,
+                   "LOG_WGT_BUFF_SIZE": 14, "LOG_ACC_BUFF_SIZE": 12}, file)
+    s = session("qdq", {"device": "frail", "fallback": "soft:frail.json"})
+    same = session("qdq", {"device": "soft:frail.json"})
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        inputs = pictures(12, seed=9)
+        for x, y in zip(inputs, threads.map(lambda x: answer(s, x), inputs)):
+            assert answer(same, x).tobytes() == y.tobytes()
+
+
 def refused(text, options, capture):
     """Python's session goes on without providers: the sentence is what it prints before."""
     with capture() as printed:
@@ -286,6 +299,9 @@ def test_wrong_options_are_refused_in_a_sentence():
                     {"calibration_runs": wrong}, capture)
         refused("nosuch: ", {"device": "nosuch"}, capture)
         refused("soft has another configuration than frail", {"device": "frail,soft"}, capture)
+        refused("soft has another configuration than frail", {"device": "frail", "fallback": "soft"},
+                capture)
+        refused("nosuch: ", {"fallback": "nosuch"}, capture)
 
 
 def main():
