@@ -38,13 +38,16 @@ static void eval_eye(const struct vtac_node *node, void *out)
 
 	memset(out, 0, (size_t)vtac_bytes(y));
 	for (int64_t i = 0; i < y->dims[0]; i++) {
-		int64_t j = i + node->attr.eye.k;
+		int64_t j;
 
-		if (j >= 0 && j < y->dims[1])
+		if (!__builtin_add_overflow(i, node->attr.eye.k, &j) && j >= 0 && j < y->dims[1])
 			memcpy((char *)out + (size_t)(i * y->dims[1] + j) * bytes,
 			       y->dtype == VTAC_F32 ? (const void *)&number : &integer, bytes);
 	}
 }
+
+/* Further than any bin */
+#define EDGE_MAX	(INT64_C(1) << 40)
 
 static double mel_of(double hz)
 {
@@ -56,8 +59,10 @@ static int64_t mel_edge(const double *v, int64_t i)
 {
 	double lo = mel_of(v[3]), hi = mel_of(v[4]);
 	double hz = 700 * (pow(10, (lo + (double)i * (hi - lo) / (v[0] + 2)) / 2595) - 1);
+	double bin = floor((v[1] + 1) * hz / v[2]);
 
-	return (int64_t)floor((v[1] + 1) * hz / v[2]);
+	/* Edges may be any numbers. */
+	return bin > -EDGE_MAX ? bin < EDGE_MAX ? (int64_t)bin : EDGE_MAX : -EDGE_MAX;
 }
 
 /* Triangles from the edge before to the edge after, as ONNX's reference has them. */

@@ -74,7 +74,8 @@ struct vtac_tensor *vtac_tensor_const(struct vtac_graph *g, const char *name,
 	own = vtac_alloc(g, (uint64_t)vtac_bytes(t) + 1, 1);
 	if (!own)
 		return NULL;
-	memcpy(own, data, (size_t)vtac_bytes(t));
+	if (vtac_bytes(t))
+		memcpy(own, data, (size_t)vtac_bytes(t));
 	t->data = own;
 	return t;
 }

@@ -4,6 +4,9 @@
 
 #include "shape_impl.h"
 
+/* Times channels of a tensor, of which there are at most 2^40, they stay within 64 bits. */
+#define SHAPE_GROUPS_MAX	(1 << 22)
+
 int shape_grid_sample(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0], *grid = node->in[1];
@@ -27,7 +30,8 @@ int shape_roi_align(struct vtac_graph *g, struct vtac_node *node)
 	    rois->dtype != VTAC_F32)
 		return vtac_fail(g, node, "Its regions do not fit its input.");
 	if (node->attr.roi.h < 1 || node->attr.roi.h > SHAPE_PARAM_MAX || node->attr.roi.w < 1 ||
-	    node->attr.roi.w > SHAPE_PARAM_MAX || node->attr.roi.samples < 0)
+	    node->attr.roi.w > SHAPE_PARAM_MAX || node->attr.roi.samples < 0 ||
+	    node->attr.roi.samples > SHAPE_PARAM_MAX)
 		return vtac_fail(g, node, "Its sizes are out of range.");
 	return shape_out(g, node, 4, (const int64_t[]){ rois->dims[0], x->dims[1],
 							node->attr.roi.h, node->attr.roi.w });
@@ -82,12 +86,16 @@ static int window_sizes(struct vtac_graph *g, const struct vtac_node *node,
 		if (w->kernel[i] < 1 || w->kernel[i] > SHAPE_PARAM_MAX || w->stride[i] < 1 ||
 		    w->stride[i] > SHAPE_PARAM_MAX || w->dilation[i] < 1 ||
 		    w->dilation[i] > SHAPE_PARAM_MAX || w->pad[i] < 0 || w->pad[3 + i] < 0 ||
-		    w->pad[i] > SHAPE_PARAM_MAX || w->pad[3 + i] > SHAPE_PARAM_MAX || in < 1)
+		    w->pad[i] > SHAPE_PARAM_MAX || w->pad[3 + i] > SHAPE_PARAM_MAX ||
+		    w->out_pad[i] < 0 || w->out_pad[i] > SHAPE_PARAM_MAX ||
+		    w->out_shape[i] < 0 || w->out_shape[i] > INT32_MAX || in < 1)
 			return vtac_fail(g, node, "Its kernel, strides, dilations or pads are out "
 					 "of range.");
 		dims[i] = w->transposed ? transposed_out(w, i, in) : window_out(w, i, in);
 		if (dims[i] < 1 || dims[i] > INT32_MAX)
 			return vtac_fail(g, node, "Its kernel is larger than its padded input.");
+		if (w->pad[i] > INT32_MAX || w->pad[3 + i] > INT32_MAX)
+			return vtac_fail(g, node, "Its output is much smaller than its input.");
 	}
 	w->auto_pad = VTAC_PAD_EXPLICIT;
 	for (int i = 0; i < 3; i++) {
@@ -108,8 +116,10 @@ int shape_conv_3d(struct vtac_graph *g, struct vtac_node *node)
 				 k->rank);
 	for (int i = 0; i < 3; i++)
 		w->kernel[i] = k->dims[2 + i];
+	if (w->groups < 1 || w->groups > SHAPE_GROUPS_MAX)
+		return vtac_fail(g, node, "It has %lld groups.", (long long)w->groups);
 	channels = w->transposed ? k->dims[0] : k->dims[1] * w->groups;
-	if (w->groups < 1 || w->groups > INT32_MAX || x->dims[1] != channels ||
+	if (x->dims[1] != channels ||
 	    x->dims[1] % w->groups || (!w->transposed && k->dims[0] % w->groups))
 		return vtac_fail(g, node, "Its weights are for %lld channels, its input has %lld.",
 				 (long long)channels, (long long)x->dims[1]);
@@ -172,6 +182,7 @@ int shape_dft(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
 	int64_t dims[VTAC_RANK_MAX], count = 0, value;
+	bool has_axis = node->n_in > 2 && node->in[2];
 	int axis = node->attr.dft.axis;
 
 	if (node->n_in <= 2 && node->out[0]->rank >= 0)
@@ -180,9 +191,11 @@ int shape_dft(struct vtac_graph *g, struct vtac_node *node)
 		return vtac_fail(g, node, "Its last dimension is not 1 or 2.");
 	if (node->attr.dft.frames)
 		return shape_frames(g, node);
-	if (shape_ints(g, node, 1, &count, 1) == -2 || shape_ints(g, node, 2, &value, 1) == -2)
+	if (shape_ints(g, node, 1, &count, 1) == -2)
 		return -1;
-	if (node->n_in > 2 && node->in[2])
+	if (has_axis && shape_ints(g, node, 2, &value, 1) != 1)
+		return vtac_fail(g, node, "Its axis is not one constant.");
+	if (has_axis)
 		axis = value < -VTAC_RANK_MAX || value > VTAC_RANK_MAX ? VTAC_RANK_MAX : (int)value;
 	if (shape_axis(g, node, axis, x->rank, &axis))
 		return -1;

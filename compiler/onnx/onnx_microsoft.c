@@ -217,10 +217,10 @@ static int read_qlinear_global_avg_pool(struct onnx_node *n)
 /* y's scale and zero point, and each part with its own */
 static int read_qlinear_concat(struct onnx_node *n)
 {
-	unsigned int parts = (n->n_in - 2) / 3;
+	unsigned int parts = n->n_in / 3;
 	struct vtac_tensor **in = vtac_alloc(n->g, parts + 1u, sizeof(struct vtac_tensor *));
 
-	if (n->n_in < 5 || (n->n_in - 2) % 3)
+	if (n->n_in < 5 || n->n_in % 3 != 2)
 		return onnx_fail(n, "It has %u inputs.", n->n_in);
 	for (unsigned int i = 0; in && i < parts; i++)
 		in[i] = dequantize(n, 2 + 3 * i, 1);
@@ -461,12 +461,18 @@ static int finish_lengths(struct onnx_node *n, struct vtac_tensor *mask)
 /* tokens, [segments], tables of words, positions, [segments], gamma, beta, [mask], [positions] */
 static int read_embed_norm(struct onnx_node *n)
 {
+	static const unsigned int needed[] = { 2, 3, 5, 6 };
 	struct vtac_tensor *positions = input(n, 8) ?
 		onnx_two(n, VTAC_GATHER, input(n, 3), input(n, 8)) :
 		first_rows(n, input(n, 3), n->in[0]);
 	struct vtac_tensor *words = onnx_two(n, VTAC_GATHER, input(n, 2), n->in[0]);
 	struct vtac_tensor *all = sum(n, words, positions);
 
+	for (unsigned int i = 0; i < 4; i++)
+		if (!input(n, needed[i]))
+			return onnx_fail(n, "Its input %u is missing.", needed[i]);
+	if (input(n, 1) && !input(n, 4))
+		return onnx_fail(n, "Its input 4 is missing.");
 	if (check_off(n, "mask_index_type"))
 		return -1;
 	if (input(n, 1))

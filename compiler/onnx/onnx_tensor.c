@@ -130,7 +130,7 @@ static void convert(void *dst, const uint8_t *src, int32_t type, uint64_t n)
 			memcpy(&v, src + 4 * i, sizeof(v));
 			((int64_t *)dst)[i] = v;
 		}
-	} else {
+	} else if (n) {
 		memcpy(dst, src, n * file_size_of(type));
 	}
 }
