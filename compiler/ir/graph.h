@@ -311,9 +311,9 @@ struct vtac_node;
 struct vtac_stats;
 struct vtac_tensor;
 
-/* An integer that is computed: it is at least 0, at most @most, and the value of @size, if any. */
+/* An integer that is computed, from @least to @most: the value of @size, if any. */
 struct vtac_bound {
-	int64_t most;
+	int64_t least, most;
 	struct vtac_tensor *size;	/* NULL: it is @most, or not known if @vague */
 	bool vague;
 };
@@ -397,6 +397,7 @@ struct vtac_graph {
 	unsigned int n_sizes;	/* the last outputs are sizes of others, and none of the file's */
 	bool has_sizes;		/* a tensor has a size */
 	unsigned int n_bodies;	/* times that nodes of a sub-graph were made */
+	uint64_t folded;	/* multiplications for constants: shape.c */
 	unsigned int next_id;
 	struct vtac_arena arena;
 	struct vtac_names *names;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/interp.h"
+#include "ir/kernel.h"
 #include "sizes.h"
 
 /* ---- the shapes of the graph's inputs ---- */
@@ -64,6 +65,30 @@ static int input_shapes(struct vtac_graph *g, const struct vtac_options *opt)
 }
 
 /* ---- folding ---- */
+
+/*
+ * Multiplications for all nodes that are folded: some seconds. A file with more of them is compiled
+ * too, if its program can do the rest.
+ */
+#define FOLD_MAX	(UINT64_C(1) << 32)
+
+/* Does what @node takes leave time for it? Its calls are made only to know that. */
+static bool is_short(struct vtac_graph *g, const struct vtac_node *node)
+{
+	struct vtac_call *calls = NULL;
+	unsigned int n = 0;
+	uint64_t work = 0;
+
+	/* Errors are found again by what folds it, or lowers it. */
+	if (vtac_is_shape_op(node->op) || vtac_calls(g, node, &calls, &n))
+		return true;
+	for (unsigned int i = 0; i < n; i++)
+		work += calls[i].need.work;
+	if (work > FOLD_MAX - g->folded)
+		return false;
+	g->folded += work;
+	return true;
+}
 
 /* Operators that take long are left to the run; scales stay for quantisation. */
 static bool is_foldable(const struct vtac_node *node)
@@ -203,7 +228,7 @@ int vtac_shape_made(struct vtac_graph *g, struct vtac_node *node)
 		return vtac_expand(g, node);
 	if (shape_with_sizes(g, node))
 		return -1;
-	if (is_foldable(node))
+	if (is_foldable(node) && is_short(g, node))
 		return node->op == VTAC_COUNT ? fold_count(g, node) : vtac_fold_node(g, node);
 	return is_nothing(node) ? bypass(g, node) : 0;
 }
