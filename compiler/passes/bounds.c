@@ -16,10 +16,12 @@ bool bounds_get(const struct vtac_tensor *t, struct vtac_bound bounds[BOUNDS_MAX
 	if (!t || n > BOUNDS_MAX || (t->dtype != VTAC_I64 && t->dtype != VTAC_I32) ||
 	    (!t->data && !t->bounds))
 		return false;
-	for (int64_t i = 0; i < n; i++)
-		bounds[i] = !t->data ? t->bounds[i] : (struct vtac_bound) {
-			.most = t->dtype == VTAC_I64 ? ((const int64_t *)t->data)[i] :
-				((const int32_t *)t->data)[i] };
+	for (int64_t i = 0; i < n; i++) {
+		int64_t v = !t->data ? 0 : t->dtype == VTAC_I64 ? ((const int64_t *)t->data)[i] :
+			((const int32_t *)t->data)[i];
+
+		bounds[i] = t->data ? (struct vtac_bound){ .least = v, .most = v } : t->bounds[i];
+	}
 	return true;
 }
 
@@ -48,6 +50,13 @@ struct vtac_tensor *bounds_size(struct sizes *s, struct vtac_tensor *t, int i,
 	return x;
 }
 
+/* The type of @t holds the value of @b whatever it is, and it may be a size. */
+static bool is_bound(const struct vtac_tensor *t, const struct vtac_bound *b)
+{
+	return b->most >= 0 && (t->dtype == VTAC_I64 || (t->dtype == VTAC_I32 &&
+	       b->least >= INT32_MIN && b->most <= INT32_MAX));
+}
+
 static int set_bounds(struct sizes *s, struct vtac_tensor *t, const struct vtac_bound *bounds)
 {
 	int64_t n = vtac_elements(t);
@@ -55,6 +64,9 @@ static int set_bounds(struct sizes *s, struct vtac_tensor *t, const struct vtac_
 
 	if (t->data || n > BOUNDS_MAX)
 		return 0;
+	for (int64_t i = 0; i < n; i++)
+		if (!bounds_known(&bounds[i]) && !is_bound(t, &bounds[i]))
+			return 0;
 	own = vtac_alloc(s->g, (uint64_t)n + 1, sizeof(*own));
 	if (!own)
 		return -1;
@@ -63,27 +75,61 @@ static int set_bounds(struct sizes *s, struct vtac_tensor *t, const struct vtac_
 	return 0;
 }
 
-/* The most that a op b can be; both are at least 0. */
+static bool bound_product(const struct vtac_bound *a, const struct vtac_bound *b,
+			  struct vtac_bound *y)
+{
+	const int64_t x[] = { a->least, a->most }, z[] = { b->least, b->most };
+
+	y->least = INT64_MAX;
+	y->most = INT64_MIN;
+	for (int i = 0; i < 4; i++) {
+		int64_t v;
+
+		if (__builtin_mul_overflow(x[i / 2], z[i % 2], &v))
+			return false;
+		y->least = v < y->least ? v : y->least;
+		y->most = v > y->most ? v : y->most;
+	}
+	return true;
+}
+
+/* Quotients are rounded towards 0, and by 0 they are 0. */
+static bool bound_quotient(const struct vtac_bound *a, const struct vtac_bound *b,
+			   struct vtac_bound *y)
+{
+	int64_t least = b->least > 0 ? b->least : 1, most = b->most > 0 ? b->most : 1;
+
+	y->least = a->least / (a->least < 0 ? least : most);
+	y->most = a->most / (a->most < 0 ? most : least);
+	if (b->least <= 0) {
+		y->least = y->least < 0 ? y->least : 0;
+		y->most = y->most > 0 ? y->most : 0;
+	}
+	return b->least >= 0;
+}
+
+/* The least and the most that a op b can be; false if they are not known. */
 static bool bound_of(const struct vtac_node *node, const struct vtac_bound *a,
 		     const struct vtac_bound *b, struct vtac_bound *y)
 {
 	*y = (struct vtac_bound){ .vague = true };
 	switch (node->op) {
 	case VTAC_ADD:
-		return !__builtin_add_overflow(a->most, b->most, &y->most);
-	case VTAC_MUL:
-		return a->most >= 0 && b->most >= 0 &&
-		       !__builtin_mul_overflow(a->most, b->most, &y->most);
+		return !__builtin_add_overflow(a->least, b->least, &y->least) &&
+		       !__builtin_add_overflow(a->most, b->most, &y->most);
 	case VTAC_SUB:
-		y->most = a->most - (bounds_known(b) ? b->most : 0);
-		return y->most >= 0;
+		return !__builtin_sub_overflow(a->least, b->most, &y->least) &&
+		       !__builtin_sub_overflow(a->most, b->least, &y->most);
+	case VTAC_MUL:
+		return bound_product(a, b, y);
 	case VTAC_DIV:
-		y->most = bounds_known(b) && b->most > 0 ? a->most / b->most : a->most;
-		return true;
+		return bound_quotient(a, b, y);
 	case VTAC_MIN:
+		y->least = a->least < b->least ? a->least : b->least;
 		y->most = a->most < b->most ? a->most : b->most;
 		return true;
 	case VTAC_MAX:
+		y->least = a->least > b->least ? a->least : b->least;
 		y->most = a->most > b->most ? a->most : b->most;
 		return true;
 	default:
@@ -197,15 +243,12 @@ static bool get_broadcast(const struct vtac_tensor *t, struct vtac_bound bounds[
 	return true;
 }
 
-/* Are the integers equal? 1, 0, or -1 if data decides. Those that are not known are at least 0. */
+/* Are the integers equal? 1, 0, or -1 if data decides. */
 static int compare(const struct vtac_bound *a, const struct vtac_bound *b)
 {
 	if (bounds_known(a) && bounds_known(b))
 		return a->most == b->most;
-	if ((bounds_known(a) && (a->most < 0 || a->most > b->most)) ||
-	    (bounds_known(b) && (b->most < 0 || b->most > a->most)))
-		return 0;
-	return -1;
+	return a->most < b->least || b->most < a->least ? 0 : -1;
 }
 
 /* PyTorch writes a shape that may have -1 as Where(Equal(shape, -1), 1, shape). */
@@ -249,8 +292,8 @@ int bounds_either(struct sizes *s, struct vtac_tensor *y, const struct vtac_tens
 		if (bounds_known(&of_a[i]) && bounds_known(&of_b[i]) &&
 		    of_a[i].most == of_b[i].most)
 			continue;
-		if (of_a[i].most < 0 || of_b[i].most < 0)
-			return 0;
+		if (of_a[i].least > of_b[i].least)
+			of_a[i].least = of_b[i].least;
 		if (of_a[i].most < of_b[i].most)
 			of_a[i].most = of_b[i].most;
 		of_a[i].vague = true;

@@ -219,7 +219,7 @@ int vtac_shape_memory(struct vtac_graph *g, struct vtac_node *node)
 {
 	if (vtac_shape_node(g, node))
 		return -1;
-	return is_foldable(node) ? vtac_fold_node(g, node) : 0;
+	return is_foldable(node) && is_short(g, node) ? vtac_fold_node(g, node) : 0;
 }
 
 int vtac_shape_made(struct vtac_graph *g, struct vtac_node *node)

@@ -157,12 +157,26 @@ static int set_size(struct sizes *s, struct vtac_tensor *y, int d, struct vtac_t
 	return 0;
 }
 
-/* Dimension @d of each output is as much in use as the input's. */
+/* Dimension @d of each output, which is as large as that of @x, is as much in use. */
 static int keep(struct sizes *s, const struct vtac_tensor *x, int d)
 {
-	for (unsigned int i = 0; i < s->node->n_out; i++)
-		if (set_size(s, s->node->out[i], d, x->size))
+	for (unsigned int i = 0; i < s->node->n_out; i++) {
+		struct vtac_tensor *y = s->node->out[i];
+
+		if (y && (d < 0 || d >= y->rank || y->dims[d] != x->dims[x->open]))
+			return fail_open(s, x);
+		if (set_size(s, y, d, x->size))
 			return -1;
+	}
+	return 0;
+}
+
+/* Inputs from @first on are as large as they look. */
+static int check_others(struct sizes *s, unsigned int first)
+{
+	for (unsigned int i = first; i < s->n_in; i++)
+		if (s->in[i] && s->in[i]->size)
+			return fail_open(s, s->in[i]);
 	return 0;
 }
 
@@ -178,34 +192,41 @@ static int size_each(struct sizes *s)
 		if (!x || !x->size)
 			continue;
 		d = x->open + y->rank - x->rank;
-		if (d < 0 || y->dims[d] != x->dims[x->open])
-			return fail_open(s, x);
 		if (keep(s, x, d))
 			return -1;
 	}
 	return 0;
 }
 
+/* Value by value, with scales and zero points that are not. */
+static int size_quantised(struct sizes *s)
+{
+	return check_others(s, 1) ? -1 : keep(s, s->in[0], s->in[0]->open);
+}
+
 /* The first dimension, of images, alone; other inputs are weights. */
 static int size_images(struct sizes *s)
 {
-	for (unsigned int i = 0; i < s->n_in; i++)
-		if (s->in[i] && s->in[i]->size && (i || s->in[i]->open))
-			return fail_open(s, s->in[i]);
-	return keep(s, s->in[0], 0);
+	if (check_others(s, 1))
+		return -1;
+	return s->in[0]->open ? fail_open(s, s->in[0]) : keep(s, s->in[0], 0);
 }
 
 /* As many results as there are regions. */
 static int size_rois(struct sizes *s)
 {
-	if (s->in[0]->size)
-		return fail_open(s, s->in[0]);
-	return keep(s, s->in[1]->size ? s->in[1] : s->in[2], 0);
+	const struct vtac_tensor *rois = s->in[1]->size ? s->in[1] : s->in[2];
+
+	if (s->in[0]->size || rois->open)
+		return fail_open(s, s->in[0]->size ? s->in[0] : rois);
+	return keep(s, rois, 0);
 }
 
 static int size_gemm(struct sizes *s)
 {
-	if (!s->in[0]->size || s->node->attr.gemm.trans_x || s->in[0]->open)
+	if (check_others(s, 1))
+		return -1;
+	if (s->node->attr.gemm.trans_x || s->in[0]->open)
 		return fail_open(s, s->in[0]);
 	return keep(s, s->in[0], 0);
 }
@@ -213,18 +234,19 @@ static int size_gemm(struct sizes *s)
 static int size_matmul(struct sizes *s)
 {
 	const struct vtac_tensor *a = s->in[0], *b = s->in[1], *y = s->node->out[0];
+	/* Dimensions of the product, were vectors matrices */
+	int rank = y->rank + (a->rank == 1) + (b->rank == 1), d;
 
-	if (a->size && a->rank > 1 && a->open < a->rank - 1) {
-		if (keep(s, a, a->open + y->rank - a->rank))
-			return -1;
-	} else if (a->size) {
+	if (a->size && a->open == a->rank - 1)
 		return fail_open(s, a);
-	}
+	if (a->size && keep(s, a, a->open + rank - a->rank))
+		return -1;
 	if (!b->size)
 		return 0;
-	if (b->rank > 1 && b->open != b->rank - 2)
-		return keep(s, b, b->open + y->rank - b->rank);
-	return fail_open(s, b);
+	if (b->open == (b->rank > 1 ? b->rank - 2 : 0))
+		return fail_open(s, b);
+	d = b->open + rank - b->rank;
+	return keep(s, b, a->rank == 1 && d == rank - 1 ? d - 1 : d);
 }
 
 static int size_norm(struct sizes *s)
@@ -232,9 +254,9 @@ static int size_norm(struct sizes *s)
 	const struct vtac_tensor *x = s->in[0];
 	int before = s->node->attr.norm.by_channel ? 1 : s->node->attr.norm.axis;
 
-	if (!x->size || x->open >= before)
-		return fail_open(s, s->in[0]);
-	return keep(s, x, x->open);
+	if (check_others(s, 1))
+		return -1;
+	return x->open >= before ? fail_open(s, x) : keep(s, x, x->open);
 }
 
 static int size_softmax(struct sizes *s)
@@ -275,6 +297,9 @@ static int size_arg(struct sizes *s)
 	const struct vtac_tensor *x = s->in[0];
 	int axis = s->node->attr.arg.axis;
 
+	/* The last one of equal values may be behind the size. */
+	if (x->open == axis && s->node->attr.arg.last)
+		return fail_open(s, x);
 	if (x->open == axis)
 		return mask_input(s, 0, s->node->attr.arg.least ? MOST : LEAST);
 	return keep(s, x, x->open - (!s->node->attr.arg.keep && x->open > axis));
@@ -338,11 +363,26 @@ static int size_gather(struct sizes *s)
 static int size_gather_nd(struct sizes *s)
 {
 	const struct vtac_tensor *x = s->in[0], *at = s->in[1];
-	int depth = (int)at->dims[at->rank - 1];
+	int batch = s->node->attr.gather_nd.batch;
+	int taken = batch + (int)at->dims[at->rank - 1];
 
-	if (at->size && (at->open == at->rank - 1 || keep(s, at, at->open)))
+	if (at->size && at->open == at->rank - 1)
 		return fail_open(s, at);
-	return x->size && x->open >= depth ? fail_open(s, x) : 0;
+	if (at->size && keep(s, at, at->open))
+		return -1;
+	if (!x->size || (x->open >= batch && x->open < taken))
+		return 0;
+	return keep(s, x, x->open < batch ? x->open : x->open - taken + at->rank - 1);
+}
+
+/* One dimension more than the indices have */
+static int size_one_hot(struct sizes *s)
+{
+	const struct vtac_tensor *at = s->in[0];
+
+	if (check_others(s, 1))
+		return -1;
+	return keep(s, at, at->open + (at->open >= s->node->attr.one_hot.axis));
 }
 
 /* Indices behind the size name no place. */
@@ -350,6 +390,8 @@ static int size_scatter(struct sizes *s)
 {
 	const struct vtac_tensor *x = s->in[0];
 
+	if (!s->in[1]->size && check_others(s, 2))
+		return -1;
 	if (s->in[1]->size && mask_input(s, 1, NOWHERE))
 		return -1;
 	return x->size ? keep(s, x, x->open) : 0;
@@ -369,7 +411,7 @@ static int size_nms(struct sizes *s)
 	return vtac_node_set_in(s->g, s->node, 2, b->size ? b->size : c->size);
 }
 
-/* Counting a list, or numbering its places, has outputs of known size. */
+/* Counting a list has an output of known size. */
 static int size_nothing(struct sizes *s)
 {
 	(void)s;
@@ -387,6 +429,20 @@ static int64_t product(const struct vtac_tensor *t, int n)
 	return p;
 }
 
+/* Of a Reshape, is no other dimension than @d the one whose size follows from all others? */
+static bool is_inferred(const struct sizes *s, int d)
+{
+	const struct vtac_tensor *shape = s->n_in > 1 ? s->in[1] : NULL;
+	struct vtac_bound b[BOUNDS_MAX];
+
+	if (s->node->attr.reshape.kind != VTAC_TO_SHAPE || !shape || !bounds_get(shape, b))
+		return true;
+	for (int i = 0; i < vtac_elements(shape); i++)
+		if (i != d && bounds_known(&b[i]) && b[i].most == -1)
+			return false;
+	return true;
+}
+
 /* The dimension is kept, or is the first of several that become one, or becomes several. */
 static int size_reshape(struct sizes *s)
 {
@@ -395,10 +451,10 @@ static int size_reshape(struct sizes *s)
 	int64_t before = product(x, x->open), n = x->dims[x->open];
 
 	for (int d = 0; d < y->rank; d++)
-		if (product(y, d) == before && y->dims[d] == n)
+		if (product(y, d) == before && y->dims[d] == n && is_inferred(s, d))
 			return keep(s, x, d);
 	for (int d = 0; d < y->rank; d++) {
-		if (product(y, d) != before || y->dims[d] <= 1 || !n)
+		if (product(y, d) != before || y->dims[d] <= 1 || !n || !is_inferred(s, d))
 			continue;
 		if (y->dims[d] % n == 0)
 			return set_size(s, y, d, sizes_two(s, VTAC_MUL, x->size,
@@ -567,6 +623,24 @@ static int size_top(struct sizes *s)
 	return set_size(s, s->node->out[0], axis, bounds_size(s, s->in[1], 0, &b[0]));
 }
 
+/* An end that is computed: what is below 0 counts from @size. */
+static struct vtac_tensor *from_start(struct sizes *s, struct vtac_tensor *end, int64_t least,
+				      struct vtac_tensor *size)
+{
+	struct vtac_tensor *in[] = { end, sizes_integer(s, 0), end };
+	struct vtac_node *node;
+
+	if (!end || least >= 0)
+		return end;
+	node = in[1] ? sizes_node(s, VTAC_BINARY, in, 2) : NULL;
+	if (!node)
+		return NULL;
+	node->attr.binary.op = VTACPU_LESS;
+	in[0] = sizes_finish(s, node);
+	in[1] = sizes_two(s, VTAC_ADD, end, size);
+	return in[0] && in[1] ? sizes_finish(s, sizes_node(s, VTAC_WHERE, in, 3)) : NULL;
+}
+
 /* The size of x[start:end], both known or bounded, of @n values or as many as data decides. */
 static struct vtac_tensor *sliced_size(struct sizes *s, struct vtac_tensor *size, int64_t n,
 				       int64_t start, struct vtac_tensor *end,
@@ -575,9 +649,11 @@ static struct vtac_tensor *sliced_size(struct sizes *s, struct vtac_tensor *size
 	if (!size)
 		size = sizes_integer(s, n);
 	if (bounds_known(b) && b->most < 0)
-		size = sizes_two(s, VTAC_SUB, size, sizes_integer(s, -b->most));
+		size = sizes_two(s, VTAC_SUB, size,
+				 sizes_integer(s, b->most < -n ? n : -b->most));
 	else if (!bounds_known(b) || b->most < n)
-		size = sizes_two(s, VTAC_MIN, size, bounds_size(s, end, i, b));
+		size = sizes_two(s, VTAC_MIN, size,
+				 from_start(s, bounds_size(s, end, i, b), b->least, size));
 	if (start)
 		size = sizes_two(s, VTAC_SUB, size, sizes_integer(s, start));
 	return sizes_two(s, VTAC_MAX, size, sizes_integer(s, 0));
@@ -586,15 +662,17 @@ static struct vtac_tensor *sliced_size(struct sizes *s, struct vtac_tensor *size
 static int slice_dimension(struct sizes *s, int d, int64_t start, int i,
 			   const struct vtac_bound *end)
 {
-	struct vtac_tensor *x = s->in[0];
+	struct vtac_tensor *x = s->in[0], *size;
 	bool open = x->size && x->open == d;
 
 	if (!open && bounds_known(end))
 		return 0;
 	if (start < 0 || s->node->attr.slice.step[d] != 1)
 		return vtac_fail(s->g, s->node, "It counts from an end that data decides.");
-	return set_size(s, s->node->out[0], d,
-			sliced_size(s, open ? x->size : NULL, x->dims[d], start, s->in[2], end, i));
+	size = sliced_size(s, open ? x->size : NULL, x->dims[d], start, s->in[2], end, i);
+	if (size && !size->data && !size->bounds && bounds_most(s, size, x->dims[d]))
+		return -1;
+	return set_size(s, s->node->out[0], d, size);
 }
 
 static int size_slice(struct sizes *s)
@@ -641,8 +719,8 @@ static const struct rule rules[VTAC_OPS] = {
 	[VTAC_HARD_SWISH] = { size_each, NULL, false }, [VTAC_UNARY] = { size_each, NULL, false },
 	[VTAC_BINARY] = { size_each, NULL, true }, [VTAC_WHERE] = { size_each, bounds_where, true },
 	[VTAC_CAST] = { size_each, bounds_same, false }, [VTAC_LIMIT] = { size_each, NULL, true },
-	[VTAC_QUANTIZE] = { size_each, NULL, false },
-	[VTAC_DEQUANTIZE] = { size_each, NULL, false },
+	[VTAC_QUANTIZE] = { size_quantised, NULL, false },
+	[VTAC_DEQUANTIZE] = { size_quantised, NULL, false },
 	[VTAC_IDENTITY] = { size_each, bounds_same, false },
 	[VTAC_CONV] = { size_images, NULL, false },
 	[VTAC_CONV_TRANSPOSE] = { size_images, NULL, false },
@@ -665,7 +743,7 @@ static const struct rule rules[VTAC_OPS] = {
 	[VTAC_SCATTER_ELEMENTS] = { size_scatter, NULL, true },
 	[VTAC_SCATTER_ND] = { size_scatter, NULL, true },
 	[VTAC_ROI_ALIGN] = { size_rois, NULL, false },
-	[VTAC_ONE_HOT] = { size_nothing, NULL, false },
+	[VTAC_ONE_HOT] = { size_one_hot, NULL, false },
 	[VTAC_RESHAPE] = { size_reshape, bounds_same, true },
 	[VTAC_EXPAND] = { size_expand, NULL, true },
 	[VTAC_CONCAT] = { size_concat, bounds_joined, true },
@@ -676,6 +754,13 @@ static const struct rule rules[VTAC_OPS] = {
 static bool is_bounded(const struct vtac_tensor *t)
 {
 	return t && !t->data && t->bounds;
+}
+
+/* Is @t the constant @value? */
+static bool is_integer(const struct vtac_tensor *t, int64_t value)
+{
+	return t && t->data && t->dtype == VTAC_I64 && vtac_elements(t) == 1 &&
+	       *(const int64_t *)t->data == value;
 }
 
 /* A Range from 0 in steps of 1, or a ConstantOfShape: made as long as can be. */
@@ -694,9 +779,8 @@ static int bound_input(struct vtac_graph *g, struct vtac_node *node)
 	for (int64_t i = 0; i < n; i++)
 		most[i] = b[i].most;
 	if (open == -2 || (node->op == VTAC_RANGE &&
-			   (t->dtype != VTAC_I64 || !node->in[0]->data || !node->in[2]->data ||
-			    *(const int64_t *)node->in[0]->data ||
-			    *(const int64_t *)node->in[2]->data != 1)))
+			   (t->dtype != VTAC_I64 || !is_integer(node->in[0], 0) ||
+			    !is_integer(node->in[2], 1))))
 		return vtac_fail(g, node, "Data decides its size in a way that is not supported.");
 	fixed = vtac_tensor_const(g, "most", VTAC_I64, t->rank, t->dims, most, true);
 	if (!fixed || vtac_node_set_in(g, node, at, fixed))

@@ -29,6 +29,8 @@ try:
 except ImportError as error:
     skip(error)
 
+WEIGHTS = np.arange(1, CLASSES + 1, dtype=np.float32)
+
 
 def model():
     """The network as ONNX."""
@@ -60,13 +62,20 @@ def model():
         node("ReduceMax", ["both"], ["greatest"], axes=[0], keepdims=1),
         node("Slice", ["labels", "one", "five", "zero"], ["some"]),
         node("NonZero", ["labels"], ["not_zero"]),
+        node("OneHot", ["labels", "classes", "off_on"], ["one_hot"]),
+        node("Transpose", ["one_hot"], ["columns"], perm=[1, 0]),
+        node("MatMul", ["weights", "columns"], ["weighted"]),
+        node("Sub", ["count", "five"], ["less"]),
+        node("Slice", ["labels", "zero", "less", "zero"], ["front"]),
     ]
     value = helper.make_tensor_value_info
     outputs = [value(name, kind, shape) for name, kind, shape in [
         ("top_boxes", TensorProto.FLOAT, ["k", 4]), ("top_scores", TensorProto.FLOAT, ["k"]),
         ("top_labels", TensorProto.INT64, ["k"]), ("both", TensorProto.FLOAT, ["n", 4]),
         ("total", TensorProto.FLOAT, []), ("greatest", TensorProto.FLOAT, [1, 4]),
-        ("some", TensorProto.INT64, ["m"]), ("not_zero", TensorProto.INT64, [1, "l"])]]
+        ("some", TensorProto.INT64, ["m"]), ("not_zero", TensorProto.INT64, [1, "l"]),
+        ("one_hot", TensorProto.FLOAT, ["n", CLASSES]), ("weighted", TensorProto.FLOAT, ["n"]),
+        ("front", TensorProto.INT64, ["f"])]]
     graph = helper.make_graph(
         nodes, "detector",
         [value("boxes", TensorProto.FLOAT, [1, BOXES, 4]),
@@ -75,7 +84,8 @@ def model():
          constant("least", np.float32([0.4])), constant("zero", np.int64([0])),
          constant("one", np.int64([1])), constant("two", np.int64([2])),
          constant("five", np.int64([5])), constant("top", np.int64([TOP])),
-         constant("all", np.int64([-1]))])
+         constant("all", np.int64([-1])), constant("classes", np.int64(CLASSES)),
+         constant("off_on", np.float32([0, 1])), constant("weights", WEIGHTS)])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     made.ir_version = 8
     return made
@@ -118,7 +128,8 @@ def expected(boxes, raw):
     greatest = both.max(0, keepdims=True) if rows else np.full((1, 4), -np.inf, np.float32)
     return {"top_boxes": picked[top], "top_scores": score[top], "top_labels": label[top],
             "both": both, "total": score.sum(), "greatest": greatest, "some": label[1:5],
-            "not_zero": np.array(np.nonzero(label))}
+            "not_zero": np.array(np.nonzero(label)), "one_hot": np.eye(CLASSES)[label],
+            "weighted": WEIGHTS[label], "front": label[:len(label) - 5]}
 
 
 def same(got, want):
@@ -215,7 +226,7 @@ def main():
         run(vtac, "compile", "--no-card", "-o", "detector.vtap", "detector.onnx")
         info = json.loads(run(vtactl, "program", "info", "--json", "detector.vtap"))
         sizes = [t["name"] for t in info["tensors"] if t["role"] == "size"]
-        tap.result("vtactl lists outputs and their sizes", len(sizes) == 6 and
+        tap.result("vtactl lists outputs and their sizes", len(sizes) == 9 and
                    "top_boxes.size" in sizes and "output     not_zero int64 [1][<=30]" in
                    run(vtactl, "program", "info", "detector.vtap"))
         for number in range(6):
