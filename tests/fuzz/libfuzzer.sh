@@ -4,14 +4,14 @@
 # Run one of libFuzzer's programs, first on what has been kept. Prints TAP. New
 # inputs are in OUT/corpus, inputs that fail in OUT/crashes.
 #
-#   tests/fuzz/libfuzzer.sh PROGRAM OUT RUNS [SEEDS]
+#   tests/fuzz/libfuzzer.sh PROGRAM OUT RUNS [SEEDS...]
 #
 # VTA_SEED=0 takes another seed each time; by default it is always the same.
-# A target that has seeds to start from has a program replay-NAME beside it, or a
-# directory SEEDS.
+# A target that has seeds to start from has a program replay-NAME beside it, or SEEDS:
+# directories, and programs that write files to a directory, as replay-NAME does, by -w.
 set -euo pipefail
 
-if [ $# -lt 3 ] || [ $# -gt 4 ] || [ ! -x "$1" ]; then
+if [ $# -lt 3 ] || [ ! -x "$1" ]; then
 	sed -n '4,12s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
@@ -23,7 +23,13 @@ mkdir -p "$out/corpus" "$out/crashes"
 dirs=("$out/corpus")
 [ ! -x "$seeds" ] || "$seeds" -w "$out/corpus"
 [ ! -d "$kept" ] || dirs+=("$kept")
-[ ! -d "${4-}" ] || dirs+=("$4")
+for seeds in "${@:4}"; do
+	if [ -d "$seeds" ]; then
+		dirs+=("$seeds")
+	elif [ -x "$seeds" ]; then
+		"$seeds" -w "$out/corpus"
+	fi
+done
 
 echo "TAP version 13"
 echo "1..1"

@@ -33,6 +33,7 @@ CHECKS += \
 	"vtac-microsoft=$(ONNX_NODES) tests/vtac/microsoft tests/vtac/microsoft.list" \
 	"vtac-nodes=$(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
 	"vtac-opsets=tests/vtac/opsets.sh $(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
+	"vtac-hostile=tests/vtac/hostile.py $(VTAC_BIN)" \
 	"vtac-sizes=tests/vtac/sizes.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-report=tests/vtac/report.py $(VTAC_BIN)" \
 	"vtac-table=tests/vtac/table.sh $(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
