@@ -559,8 +559,9 @@ TEST_F(pin, reset_gives_the_pages_back)
 
 	ASSERT_EQ(0, buf_pin(self->fd, ptr, MIB, 0, &req));
 	ASSERT_EQ(0, card_reset_function());
-	EXPECT_EQ(0, card_attr("pinned_bytes"));
-	EXPECT_EQ(self->pinned, proc_number("status", "VmPin"));
+	/* A work gives them back, for which a reset does not wait. */
+	EXPECT_TRUE(SOON(!card_attr("pinned_bytes")));
+	EXPECT_TRUE(SOON(proc_number("status", "VmPin") == self->pinned));
 	EXPECT_EQ(-ENODEV, buf_pin(self->fd, ptr, MIB, 0, &req));
 	munmap(ptr, MIB);
 }
