@@ -385,6 +385,7 @@ static bool vta_caps_valid(struct vta_device *vdev)
 			  VTA_DOORBELL_SHIFT_MIN, VTA_DOORBELL_SHIFT_LIMIT) ||
 	    !vta_caps_check(vdev, "CLOCK_KHZ", caps->clock_khz, 1, U32_MAX) ||
 	    !vta_caps_check(vdev, "SAVE_SIZE", caps->save_size, 0, VTA_SAVE_SIZE_MAX) ||
+	    !vta_caps_check(vdev, "SAVE_SIZE modulo 4096", caps->save_size % VTA_PAGE_SIZE, 0, 0) ||
 	    (caps->mem_size &&
 	     !vta_caps_check(vdev, "MEM_SIZE", caps->mem_size, SZ_1M, BIT_ULL(51))) ||
 	    !vta_caps_check(vdev, "LOG_TOKENS", caps->log_tokens, VTA_ISA_LOG_QUEUE_MIN,

@@ -81,6 +81,8 @@ static const struct lie lies[] = {
 	{ "reg-doorbell-shift=21", "the card says DOORBELL_SHIFT = 21", -ENODEV },
 	{ "reg-clock-khz=0", "the card says CLOCK_KHZ = 0", -ENODEV },
 	{ "reg-save-size=0x8001000", "the card says SAVE_SIZE = 134221824", -ENODEV },
+	{ "reg-save-size=0x1008", "the card says SAVE_SIZE modulo 4096 = 8, which must be 0 to 0",
+	  -ENODEV },
 	{ "reg-mem-size=4096", "the card says MEM_SIZE = 4096", -ENODEV },
 	{ "reg-mem-size=0", "the card has 0 bytes of memory but BAR4 shows", -ENODEV },
 	{ "reg-mem-size=0x100000", "the card has 1048576 bytes of memory but BAR4 shows", -ENODEV },
