@@ -37,7 +37,8 @@ static void vta_dump_regs(struct vta_device *vdev, struct vta_text *text)
 		VTA_DUMP_REG(CONFIG0), VTA_DUMP_REG(CONFIG1), VTA_DUMP_REG(CONFIG2),
 		VTA_DUMP_REG(CONTROL), VTA_DUMP_REG(STATUS), VTA_DUMP_REG(HEARTBEAT),
 		VTA_DUMP_REG(GENERATION), VTA_DUMP_REG(EVENT), VTA_DUMP_REG(EVENT_ENABLE),
-		VTA_DUMP_REG(EVENT_VECTOR), VTA_DUMP_REG(TLB_INVALIDATE), VTA_DUMP_REG(TIME_LO), VTA_DUMP_REG(TIME_HI),
+		VTA_DUMP_REG(EVENT_VECTOR), VTA_DUMP_REG(TLB_INVALIDATE), VTA_DUMP_REG(TIME_LO),
+		VTA_DUMP_REG(TIME_HI),
 	};
 	unsigned int i;
 
@@ -56,9 +57,31 @@ static void vta_dump_regs(struct vta_device *vdev, struct vta_text *text)
 		vta_print(text, "counter %u %llu\n", i, vta_read64(vdev, REG_COUNTER(i)));
 }
 
-static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *text)
+/*
+ * Prints the record of a queue, unless it is stopped. Its memory is freed after the queue has left
+ * the context's table.
+ */
+static bool vta_dump_record(struct vta_queue *q, struct vta_text *text)
 {
 	const struct vta_status *rec = &q->record->status;
+	struct vta_ctx *ctx = q->ctx;
+	bool exists;
+
+	xa_lock(&ctx->queues);
+	exists = xa_load(&ctx->queues, q->id) == q && !READ_ONCE(q->stopped);
+	if (exists) {
+		vta_print(text, "  record seq=%llu state=%u fault_reason=%u",
+			  le64_to_cpu(READ_ONCE(rec->seq)), le32_to_cpu(READ_ONCE(rec->state)),
+			  le32_to_cpu(READ_ONCE(rec->fault_reason)));
+		vta_print(text, " time=%llu cycles=%llu\n",
+			  le64_to_cpu(READ_ONCE(rec->time)), le64_to_cpu(READ_ONCE(rec->cycles)));
+	}
+	xa_unlock(&ctx->queues);
+	return exists;
+}
+
+static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *text)
+{
 	struct vta_device *vdev = q->ctx->vdev;
 	struct vta_queue_fault fault;
 	bool halted, armed, waited;
@@ -82,13 +105,7 @@ static void vta_dump_queue(struct vta_queue *q, bool there, struct vta_text *tex
 	if (halted)
 		vta_print(text, " halted=%s", vta_fault_reason(fault.reason)->name);
 	vta_print(text, "\n");
-	if (q->stopped)	/* its memory may be freed at any time */
-		return;
-	vta_print(text, "  record seq=%llu state=%u fault_reason=%u time=%llu cycles=%llu\n",
-		  le64_to_cpu(READ_ONCE(rec->seq)), le32_to_cpu(READ_ONCE(rec->state)),
-		  le32_to_cpu(READ_ONCE(rec->fault_reason)), le64_to_cpu(READ_ONCE(rec->time)),
-		  le64_to_cpu(READ_ONCE(rec->cycles)));
-	if (!there)
+	if (!vta_dump_record(q, text) || !there)
 		return;
 	vta_print(text, "  registers CTRL=%#x STATE=%#x CONTEXT=%u RING_ORDER=%u",
 		  vta_read(vdev, REG_QUEUE_CTRL(q->id)), vta_read(vdev, REG_QUEUE_STATE(q->id)),
@@ -106,7 +123,6 @@ static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)
 {
 	struct vta_usage usage;
 	struct vta_queue *q;
-	unsigned long handle;
 
 	vta_usage_of_ctx(ctx, &usage);
 	vta_print(text, "context %u client=%llu pid=%d%s queues=%u", ctx->mmu.id, ctx->client,
@@ -116,11 +132,9 @@ static void vta_dump_ctx(struct vta_ctx *ctx, bool there, struct vta_text *text)
 		  ctx->host_bytes, ctx->card_bytes, ctx->pinned_bytes, ctx->imported_bytes);
 	vta_print(text, " descriptors=%llu cycles=%llu runs=%llu copies=%llu\n",
 		  usage.descriptors, usage.cycles, usage.runs, usage.copies);
-	/* Not under vta_ctx.lock, for a reset. A queue's memory is freed after it is erased. */
-	xa_lock(&ctx->queues);
-	xa_for_each(&ctx->queues, handle, q)
+	/* Not under vta_ctx.lock, for a reset; registers take long. */
+	for (q = vta_queue_next(ctx, NULL); q; q = vta_queue_next(ctx, q))
 		vta_dump_queue(q, there, text);
-	xa_unlock(&ctx->queues);
 }
 
 static void vta_dump_driver(struct vta_device *vdev, struct vta_text *text)

@@ -62,6 +62,24 @@ struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id)
 	return ERR_PTR(READ_ONCE(ctx->dead) ? -ENODEV : -ENOENT);
 }
 
+struct vta_queue *vta_queue_next(struct vta_ctx *ctx, struct vta_queue *q)
+{
+	unsigned long id = q ? q->id : 0;
+	struct vta_queue *next;
+
+	xa_lock(&ctx->queues);
+	if (q)
+		next = xa_find_after(&ctx->queues, &id, ULONG_MAX, XA_PRESENT);
+	else
+		next = xa_find(&ctx->queues, &id, ULONG_MAX, XA_PRESENT);
+	if (next)
+		kref_get(&next->ref);
+	xa_unlock(&ctx->queues);
+	if (q)
+		vta_queue_put(q);
+	return next;
+}
+
 void vta_queue_revoke(struct vta_queue *q, int error)
 {
 	struct vta_ctx *ctx = q->ctx;

@@ -86,6 +86,17 @@ struct vta_queue {
 struct vta_queue *vta_queue_get(struct vta_ctx *ctx, u32 id);
 
 /**
+ * vta_queue_next() - find the queue with the next number
+ * @ctx: the context
+ * @q: a queue, whose reference the call drops; NULL for the first one
+ *
+ * A loop over all queues may sleep, and drops its reference if it ends before the last one.
+ *
+ * Return: the queue, in any state, with a reference; NULL if there is none.
+ */
+struct vta_queue *vta_queue_next(struct vta_ctx *ctx, struct vta_queue *q);
+
+/**
  * vta_queue_put() - drop a reference
  * @q: the queue
  */
