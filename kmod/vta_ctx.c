@@ -454,6 +454,20 @@ void vta_ctx_revoke(struct vta_ctx *ctx)
 	queue_work(vdev->works, &ctx->work);
 }
 
+void vta_ctx_hang_up(struct vta_ctx *ctx)
+{
+	struct vta_queue *q;
+
+	lockdep_assert_held(&ctx->vdev->lock);
+
+	if (ctx->memory != VTA_CTX_HELD)
+		return;
+	for (q = vta_queue_next(ctx, NULL); q; q = vta_queue_next(ctx, q))
+		vta_queue_close(q, -ENODEV);
+	WRITE_ONCE(ctx->hung_up, true);
+	vta_notify_poll(ctx->notify, EPOLLERR | EPOLLHUP);
+}
+
 void vta_ctx_drop(struct vta_ctx *ctx)
 {
 	struct vta_device *vdev = ctx->vdev;

@@ -46,6 +46,7 @@ enum vta_ctx_memory {
  * @generation: of the card, when the file was opened
  * @work: takes the lost card from the file
  * @revoked: by @work, which alone uses this
+ * @hung_up: the waits of the lost file have ended, though @work has not come to it yet
  * @notify: signals poll() and eventfds
  * @iova: free device addresses
  * @usage: usage of queues that have ended, and of others before their last start;
@@ -84,6 +85,7 @@ struct vta_ctx {
 	unsigned int generation;
 	struct work_struct work;
 	bool revoked;
+	bool hung_up;
 	struct vta_notify *notify;
 	struct vta_iova *iova;
 	struct vta_lost lost;
@@ -163,6 +165,14 @@ static inline bool vta_ctx_is_lost(const struct vta_ctx *ctx)
  * Context: under vta_device.lock, in a new epoch.
  */
 void vta_ctx_revoke(struct vta_ctx *ctx);
+
+/**
+ * vta_ctx_hang_up() - fail all waiters of a file whose work waits for a thread with vta_ctx.lock
+ * @ctx: a context after vta_ctx_revoke()
+ *
+ * Context: under vta_device.lock.
+ */
+void vta_ctx_hang_up(struct vta_ctx *ctx);
 
 /**
  * vta_ctx_drop() - have the context's work free queues and numbers on the card, then memory

@@ -242,7 +242,7 @@ static __poll_t vta_poll(struct file *file, poll_table *wait)
 
 	poll_wait(file, &ctx->notify->poll_wq, wait);
 
-	if (READ_ONCE(ctx->dead))
+	if (READ_ONCE(ctx->dead) || READ_ONCE(ctx->hung_up))
 		return EPOLLERR | EPOLLHUP;
 	xa_lock(&ctx->queues);
 	xa_for_each(&ctx->queues, handle, q)

@@ -44,7 +44,8 @@ int vta_queue_start(struct vta_queue *q)
 	if (ret)
 		return ret;
 	spin_lock_irq(&q->vector->lock);
-	q->error = 0;
+	/* If a reset has begun, vta_ctx_hang_up() may not come any more. */
+	q->error = vta_ctx_is_lost(q->ctx) ? -ENODEV : 0;
 	list_add_tail(&q->vector_node, &q->vector->queues);
 	vta_card_watch(q->ctx->vdev);	/* its file may be polled already */
 	spin_unlock_irq(&q->vector->lock);

@@ -79,15 +79,15 @@ void vta_card_set_state(struct vta_device *vdev, enum vta_state state)
 }
 
 /*
- * Waits until the works have revoked all mappings and freed all numbers that they shall. A file
- * whose user is throttled takes any time, and keeps its numbers until its work has freed them. Such
- * a user's doorbells and card memory may be written while the card is reset by its register, which
- * ignores that; but not while the function is.
+ * Waits until the works have revoked all mappings and freed all numbers that they shall. Returns
+ * false if that takes too long: a file whose user is throttled takes any time, and keeps its
+ * numbers until its work has freed them. Such a user's doorbells and card memory may be written
+ * while the card is reset by its register, which ignores that; but not while the function is.
  */
-static void vta_reset_wait_for_files(struct vta_device *vdev)
+static bool vta_reset_wait_for_files(struct vta_device *vdev)
 {
-	wait_var_event_timeout(&vdev->nr_revoking, !atomic_read(&vdev->nr_revoking),
-			       msecs_to_jiffies(VTA_RESET_FILES_MS));
+	return wait_var_event_timeout(&vdev->nr_revoking, !atomic_read(&vdev->nr_revoking),
+				      msecs_to_jiffies(VTA_RESET_FILES_MS));
 }
 
 /*
@@ -206,7 +206,10 @@ static void vta_reset_begin(struct vta_device *vdev, enum vta_state state)
 	list_for_each_entry(ctx, &vdev->ctxs, node)
 		vta_ctx_revoke(ctx);
 	vta_export_revoke(vdev);
-	vta_reset_wait_for_files(vdev);
+	if (!vta_reset_wait_for_files(vdev)) {
+		list_for_each_entry(ctx, &vdev->ctxs, node)
+			vta_ctx_hang_up(ctx);
+	}
 	vta_card_set_state(vdev, state);
 }
 

@@ -18,7 +18,7 @@ ISOLATION_NAMES := iso_address iso_stale iso_residue iso_mapping iso_doorbell is
 ISOLATION_TESTS := $(ISOLATION_NAMES:%=$(SELFTEST_DIR)/%)
 SELFTESTS := $(SELFTEST_NAMES:%=$(SELFTEST_DIR)/%) $(ISOLATION_TESTS)
 
-SELFTEST_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/%.o,vta_selftest vta_emu vta_foreign vta_gates vta_holder)
+SELFTEST_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/%.o,vta_selftest vta_emu vta_foreign vta_gates vta_holder vta_starving)
 ISOLATION_SHARED := $(patsubst %,$(SELFTEST_DIR)/obj/isolation/%.o,wall victim writer)
 SELFTEST_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -O2 -g
 

@@ -7,11 +7,11 @@
  */
 #include <inttypes.h>
 #include <linux/capability.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <sys/sysinfo.h>
 
 #include "vta_hang.h"
+#include "vta_starving.h"
 
 /* ---- Inject, wait, and count ---- */
 
@@ -323,109 +323,35 @@ TEST_F(hang, close_delays_no_open_and_close_of_another)
 
 /* ---- A process that does not get the processor, as one whose cgroup may not have it ---- */
 
-enum { HAS_PROCESSOR, TO_LOSE_IT, HAS_NONE, ENDS };
-
-/* A process ends a queue, which takes as long as its descriptor, on processor 0. */
-struct starving {
-	_Atomic int state;
-	pid_t pid, other;
-	int ret;
-};
-
-static bool stay_on(int processor)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(processor, &set);
-	return !sched_setaffinity(0, sizeof(set), &set);
-}
-
-static int takes_processor_0(void *arg)
-{
-	const struct sched_param lowest = { .sched_priority = 1 };
-	struct starving *s = arg;
-	int64_t until;
-	int to_lose_it = TO_LOSE_IT, has_none = HAS_NONE;
-
-	MUST(stay_on(0) && !sched_setscheduler(0, SCHED_FIFO, &lowest));
-	while (s->state == HAS_PROCESSOR)
-		sleep_ms(1);
-	if (!atomic_compare_exchange_strong(&s->state, &to_lose_it, HAS_NONE))
-		return 0;
-	until = now_ns() + PATIENCE_MS * 1000000ll;
-	while (s->state == HAS_NONE && now_ns() < until)
-		;
-	atomic_compare_exchange_strong(&s->state, &has_none, ENDS);
-	return 0;
-}
-
-static int ends_a_busy_queue(void *arg)
-{
-	uint64_t begun = emu_injected("slow-engine");
-	struct starving *s = arg;
-	struct vta_desc desc;
-	struct client c;
-
-	MUST(!setresuid(NOBODY, 0, 0) && stay_on(0) && !client_open(&c));
-	desc = desc_fill(c.mem.addr, 0, 1);
-	queue_submit(&c.q, &desc, 1);
-	while (emu_injected("slow-engine") == begun)
-		sleep_ms(1);
-	s->ret = queue_destroy(c.fd, c.q.id);
-	queue_unmap(&c.q);
-	close(c.fd);
-	return 0;
-}
-
-/* Returns true if the process has come to hold its context, and runs no more. */
-static bool starving_start(struct starving *s)
-{
-	s->state = HAS_PROCESSOR;
-	s->other = child_start(takes_processor_0, s);
-	s->pid = child_start(ends_a_busy_queue, s);
-	if (!proc_gets_into(s->pid, "vta_ioctl_queue_destroy"))
-		return false;
-	s->state = TO_LOSE_IT;
-	return SOON(s->state == HAS_NONE) && proc_is_in(s->pid, "vta_ioctl_queue_destroy");
-}
-
-static bool starving_end(struct starving *s)
-{
-	s->state = ENDS;
-	return !child_end(s->other) && !child_end(s->pid);
-}
-
-/* An opener, a reset by root, and then another user need nothing that the process holds. */
+/*
+ * An opener, a reset by root, and then another user need nothing that the process holds, nor does
+ * the end of waits for its file.
+ */
 TEST_F(hang, reset_does_not_wait_for_a_process_without_a_processor)
 {
 	bool meanwhile = false, starves;
 	struct starving *s;
-	cpu_set_t all;
 
 	if (get_nprocs() < 2)
 		SKIP(return, "this machine has one processor");
-	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, s);
-	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
-	ASSERT_TRUE(stay_on(1));
-	ASSERT_EQ(0, file_write("/proc/sys/kernel/sched_rt_runtime_us", "-1"));
-	/* On a busy machine the queue may have stopped before. */
+	s = starving_new();
+	ASSERT_NE(NULL, s);
+	/* On a busy machine the driver may have given the queue up before. */
 	for (int tries = 0; tries < 5 && !meanwhile; tries++) {
-		ASSERT_EQ(0, emu_inject("slow-engine=2000"));
-		starves = starving_start(s);
+		ASSERT_EQ(0, emu_inject("stop-never"));
+		starves = starving_start(s, PATIENCE_MS);
 		EXPECT_EQ(0, close(card_open()));
 		EXPECT_EQ(0, card_reset());
 		EXPECT_EQ(0, emu_clear());
 		EXPECT_EQ(0, card_try());
-		meanwhile = starves && s->state == HAS_NONE;
+		meanwhile = starves && SOON(s->waits_ended) && starving_continues(s);
 		EXPECT_TRUE(starving_end(s));
 	}
-	EXPECT_EQ(0, file_write("/proc/sys/kernel/sched_rt_runtime_us", "950000"));
-	EXPECT_EQ(0, sched_setaffinity(0, sizeof(all), &all));
 	EXPECT_TRUE(meanwhile);
 	EXPECT_EQ(-ENODEV, s->ret);
-	munmap(s, sizeof(*s));
+	EXPECT_EQ(-ENODEV, s->waited);
+	EXPECT_EQ(POLLERR | POLLHUP, s->polled);
+	EXPECT_EQ(0, starving_free(s));
 }
 
 TEST_F(hang, lost_interrupt_wakes_the_waiter_late)
