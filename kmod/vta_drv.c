@@ -51,6 +51,10 @@ static int vta_map_regs(struct vta_device *vdev)
 static void vta_stop_card(struct vta_device *vdev)
 {
 	vta_card_retire(vdev, VTA_CAUSE_UNBOUND);
+	/* Works and other threads that free memory still unmap it from the card. */
+	wait_var_event(&vdev->nr_revoking, !atomic_read(&vdev->nr_revoking));
+	wait_var_event(&vdev->nr_lost, !atomic_read(&vdev->nr_lost));
+	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 	wait_var_event(&vdev->nr_dma, !atomic_read(&vdev->nr_dma));
 	vta_irq_fini(vdev);
 	vta_watch_stop(vdev);

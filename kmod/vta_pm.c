@@ -236,6 +236,7 @@ static int vta_pm_notify(struct notifier_block *notifier, unsigned long event, v
 	}
 }
 
+/* Waits for no user: the card is off the bus, so memory need not be freed. */
 void vta_pm_shutdown(struct pci_dev *pdev)
 {
 	vta_card_retire(pci_get_drvdata(pdev), VTA_CAUSE_SHUTDOWN);

@@ -321,10 +321,6 @@ void vta_card_retire(struct vta_device *vdev, enum vta_cause cause)
 	vta_card_set_state(vdev, VTA_STATE_REMOVED);
 	vta_card_unlock(vdev);
 	vta_shadow_release(vdev);	/* there is one if the card was pulled out during suspend */
-	/* Works and other threads that free memory still unmap it from the card. */
-	flush_work(&vdev->export_work);
-	wait_var_event(&vdev->nr_lost, !atomic_read(&vdev->nr_lost));
-	wait_var_event(&vdev->nr_closing, !atomic_read(&vdev->nr_closing));
 }
 
 /* ---- Owned by the PCI core ---- */

@@ -77,7 +77,7 @@ void vta_card_recover(struct vta_device *vdev, enum vta_cause cause, const char 
  * @vdev: the card
  * @cause: for the files, unless the card has been pulled out
  *
- * Context: remove and shutdown; waits for contexts that are being closed.
+ * Context: remove and shutdown; memory may be freed and unmapped later.
  */
 void vta_card_retire(struct vta_device *vdev, enum vta_cause cause);
 

@@ -6,18 +6,21 @@
  *	vta_kexec
  *
  * Part of vta_kexec.sh, and of vta_reboot.sh. Does not return, if all is well; the
- * command line also gets vta_resets=N, what the card counted.
+ * command line also gets vta_resets=N, what the card counted. The machine is rebooted while a
+ * process holds its context of the card, and does not get a processor.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/reboot.h>
 
-#include "vta_selftest.h"
+#include "vta_emu.h"
+#include "vta_starving.h"
 
 /* 32-bit programs have no such call, and get an error. */
 #ifndef SYS_kexec_file_load
@@ -61,6 +64,20 @@ static int load_kernel(char **argv)
 	       -errno : 0;
 }
 
+/* Has a process starve, and this one go before the process that has processor 0. */
+static int starve_a_process(void)
+{
+	const struct sched_param high = { .sched_priority = 2 };
+	struct starving *s = starving_new();
+	int err = emu_inject("stop-never");
+
+	if (err || !s)
+		return err ? err : -EPERM;
+	if (!starving_start(s, INT_MAX))
+		return -ETIME;
+	return sched_setscheduler(0, SCHED_FIFO, &high) ? -errno : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const bool reboot = argc == 1;
@@ -82,6 +99,9 @@ int main(int argc, char **argv)
 	if (card_counter_reaches("dma_write_bytes", written + 4096) < written + 4096)
 		return fail("the card does not work", -EIO);
 	sync();
+	err = reboot ? starve_a_process() : 0;
+	if (err)
+		return fail("a process without a processor", err);
 	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
 		reboot ? LINUX_REBOOT_CMD_RESTART : LINUX_REBOOT_CMD_KEXEC, 0);
 	return fail("the kernel's end", -errno);
