@@ -195,6 +195,14 @@ static void vta_buf_free_sgt(struct vta_buf *buf)
 	buf->sgt = NULL;
 }
 
+/* Checks that card memory has not been lost before the context was made. */
+static int vta_buf_check_epoch(const struct vta_buf *buf)
+{
+	if (buf->mem->epoch == buf->ctx->mmu.epoch)
+		return 0;
+	return vta_ctx_is_lost(buf->ctx) ? -ENODEV : -ENOENT;
+}
+
 /* Maps host memory for DMA. */
 static int vta_buf_map_dma(struct vta_buf *buf)
 {
@@ -202,7 +210,7 @@ static int vta_buf_map_dma(struct vta_buf *buf)
 	int ret;
 
 	if (buf->mem->kind == VTA_MEM_CARD)
-		return READ_ONCE(buf->mem->lost) ? -ENOENT : 0;
+		return vta_buf_check_epoch(buf);
 	if (!buf->sgt)
 		return 0;
 	ret = vta_host_sgt_map(&buf->mem->host, buf->sgt, &vdev->pdev->dev, vta_buf_dir(buf));

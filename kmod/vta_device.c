@@ -70,8 +70,6 @@ struct vta_device *vta_device_create(struct pci_dev *pdev, dev_t base)
 	spin_lock_init(&vdev->users_lock);
 	INIT_LIST_HEAD(&vdev->users);
 	spin_lock_init(&vdev->exports_lock);
-	INIT_LIST_HEAD(&vdev->exports);
-	INIT_LIST_HEAD(&vdev->lost_exports);
 	INIT_LIST_HEAD(&vdev->ctxs);
 	spin_lock_init(&vdev->usage_lock);
 	INIT_LIST_HEAD(&vdev->usage_queues);

@@ -99,7 +99,7 @@ struct vta_caps {
  *
  * Lock order, outermost first:
  *
- *	vta_device.lock > vta_device.gate > vta_device.users_lock
+ *	vta_device.lock > vta_device.gate > vta_device.users_lock > vta_device.exports_lock
  *	vta_device.lock > vta_ctx.lock > vta_device.tlb_lock
  *	                  vta_ctx.lock > vta_device.gate
  *	                  vta_ctx.lock > that of vta_ctx.queues > vta_vector.lock
@@ -142,7 +142,6 @@ struct vta_device {
 	struct ida ctx_ids;
 	atomic_t nr_queues;
 	struct workqueue_struct *works;	/* take the lost card from files and dma-bufs */
-	struct work_struct export_work;
 	atomic_t nr_revoking;		/* steps of these works that a reset waits for */
 	atomic_t nr_closing;		/* contexts that have left @ctxs and are not freed yet */
 	atomic_t nr_lost;		/* dropped contexts whose memory is not freed yet */
@@ -165,9 +164,7 @@ struct vta_device {
 	spinlock_t users_lock;		/* Protects: @users and its elements, @groups */
 	struct list_head users;		/* struct vta_user */
 	DECLARE_BITMAP(groups, VTA_CONTEXTS_MAX);	/* the card's groups in use */
-	spinlock_t exports_lock;	/* Protects: the next two */
-	struct list_head exports;	/* of card memory, struct vta_export */
-	struct list_head lost_exports;	/* those that @export_work takes the memory from */
+	spinlock_t exports_lock;	/* Protects: vta_user.exports */
 	spinlock_t usage_lock;		/* Protects: the next two, and usage in contexts */
 	struct vta_usage usage;		/* of queues until their last stop */
 	struct list_head usage_queues;	/* running queues, struct vta_queue */

@@ -73,7 +73,6 @@ static int vta_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	vta_history_init(vdev);
 	INIT_DELAYED_WORK(&vdev->watch.work, vta_watch_work);
 	INIT_DELAYED_WORK(&vdev->reset_work, vta_reset_work);
-	INIT_WORK(&vdev->export_work, vta_export_work);
 
 	ret = pcim_enable_device(pdev);
 	if (ret) {

@@ -23,6 +23,7 @@
 #include "vta_ctx.h"
 #include "vta_device.h"
 #include "vta_mem.h"
+#include "vta_user.h"
 
 VTA_IMPORT_NS(DMA_BUF);
 
@@ -32,7 +33,7 @@ VTA_IMPORT_NS(DMA_BUF);
  * @mem: its memory (constant)
  * @inode: the dma-buf's, with a reference, since the file may be freed before @node is removed
  *         (constant)
- * @node: of card memory, in vta_device.exports or lost_exports, or in no list
+ * @node: of card memory, in vta_user.exports until it is revoked
  * @lock: held while card memory is mapped into a process, and while it is revoked
  */
 struct vta_export {
@@ -81,11 +82,11 @@ static vm_fault_t vta_export_fault(struct vm_fault *vmf)
 	if (mem->kind == VTA_MEM_HOST)
 		return vta_mem_fault(mem, vmf, 0);
 
-	ret = vta_mem_fault_begin(READ_ONCE(mem->lost) ? &mem->blank : NULL, vmf);
+	ret = vta_mem_fault_begin(vta_mem_is_lost(mem) ? &mem->blank : NULL, vmf);
 	if (ret)
 		return ret;
 	mutex_lock(&export->lock);
-	if (mem->lost)
+	if (vta_mem_is_lost(mem))
 		ret = vta_mem_fault_blank(mem->blank, vmf);
 	else
 		ret = vta_mem_fault(mem, vmf, 0);
@@ -148,13 +149,19 @@ struct vta_mem *vta_export_mem(struct dma_buf *dmabuf)
 	return dmabuf->ops == &vta_export_ops ? export->mem : NULL;
 }
 
-/* Removes the first dma-buf whose memory is lost, and returns it with a reference; NULL if none. */
-static struct vta_export *vta_export_take_lost(struct vta_device *vdev)
+/*
+ * Removes the user's first dma-buf whose memory is lost, and returns it with a reference; NULL if
+ * none. Those that are not lost have been added later.
+ */
+static struct vta_export *vta_export_take_lost(struct vta_user *user)
 {
+	struct vta_device *vdev = user->vdev;
 	struct vta_export *export;
 
 	spin_lock(&vdev->exports_lock);
-	export = list_first_entry_or_null(&vdev->lost_exports, struct vta_export, node);
+	export = list_first_entry_or_null(&user->exports, struct vta_export, node);
+	if (export && !vta_mem_is_lost(export->mem))
+		export = NULL;
 	if (export) {
 		kref_get(&export->ref);
 		list_del_init(&export->node);
@@ -163,34 +170,54 @@ static struct vta_export *vta_export_take_lost(struct vta_device *vdev)
 	return export;
 }
 
-void vta_export_work(struct work_struct *work)
+/* Revokes the lost memory of one user, which may wait for processes that map it. */
+static void vta_export_work(struct work_struct *work)
 {
-	struct vta_device *vdev = container_of(work, struct vta_device, export_work);
+	struct vta_user *user = container_of(work, struct vta_user, export_work);
+	struct vta_device *vdev = user->vdev;
 	struct vta_export *export;
 
-	while ((export = vta_export_take_lost(vdev))) {
+	while ((export = vta_export_take_lost(user))) {
 		mutex_lock(&export->lock);
 		unmap_mapping_range(export->inode->i_mapping, 0, 0, 1);
 		mutex_unlock(&export->lock);
 		kref_put(&export->ref, vta_export_free);
 	}
+	vta_user_put(vdev, user);
 	vta_dec_and_wake(&vdev->nr_revoking);
+}
+
+static void vta_export_queue_work(struct vta_user *user)
+{
+	struct vta_device *vdev = user->vdev;
+
+	lockdep_assert_held(&vdev->users_lock);
+
+	spin_lock(&vdev->exports_lock);
+	if (!list_empty(&user->exports) && queue_work(vdev->works, &user->export_work)) {
+		user->refs++;	/* the work waits for the locks before it drops this */
+		atomic_inc(&vdev->nr_revoking);
+	}
+	spin_unlock(&vdev->exports_lock);
 }
 
 void vta_export_revoke(struct vta_device *vdev)
 {
-	struct vta_export *export;
-
 	lockdep_assert_held(&vdev->lock);
 
-	spin_lock(&vdev->exports_lock);
-	list_for_each_entry(export, &vdev->exports, node)
-		WRITE_ONCE(export->mem->lost, true);
-	list_splice_tail_init(&vdev->exports, &vdev->lost_exports);
-	spin_unlock(&vdev->exports_lock);
-	atomic_inc(&vdev->nr_revoking);
-	if (!queue_work(vdev->works, &vdev->export_work))
-		vta_dec_and_wake(&vdev->nr_revoking);
+	vta_user_for_each(vdev, vta_export_queue_work);
+}
+
+/* Adds card memory to the dma-bufs of its user. */
+static void vta_export_add(struct vta_export *export)
+{
+	struct vta_user *user = export->mem->user;
+
+	lockdep_assert_held(&user->vdev->exports_lock);
+
+	if (!user->export_work.func)
+		INIT_WORK(&user->export_work, vta_export_work);
+	list_add_tail(&export->node, &user->exports);
 }
 
 /* Takes over the caller's reference to @mem on success. May sleep for the caller's memory. */
@@ -237,7 +264,7 @@ struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 
 	/* vta_export_revoke() is called in a new epoch. */
 	lost = vta_ctx_is_lost(ctx);
 	if (!lost && mem->kind == VTA_MEM_CARD)
-		list_add_tail(&export->node, &vdev->exports);
+		vta_export_add(export);
 	spin_unlock(&vdev->exports_lock);
 	if (!lost)
 		return dmabuf;

@@ -104,6 +104,7 @@ static int vta_mem_alloc_card(struct vta_mem *mem, struct vta_ctx *ctx)
 	if (ret)
 		goto err_dmem;
 	mem->user = ctx->user;
+	mem->epoch = ctx->mmu.epoch;
 	return 0;
 
 err_dmem:
@@ -195,6 +196,11 @@ static void vta_mem_release(struct kref *ref)
 
 	mem->ops->release(mem);
 	vta_mem_discard(mem);
+}
+
+bool vta_mem_is_lost(const struct vta_mem *mem)
+{
+	return !vta_card_is_current(mem->vdev, mem->epoch);
 }
 
 struct vta_mem *vta_mem_get(struct vta_mem *mem)

@@ -159,7 +159,7 @@ struct vta_mem_ops {
 };
 
 /**
- * struct vta_mem - memory; constant, except for @ref, @lost and @blank
+ * struct vta_mem - memory; constant, except for @ref and @blank
  * @ref: held by buffers and by exported dma-bufs
  * @kind: the kind, which decides which of the following fields are used
  * @ops: operations of the kind
@@ -174,7 +174,7 @@ struct vta_mem_ops {
  * @extents: CARD: the card memory
  * @dmem: CARD: the cgroup that is charged
  * @user: HOST, CARD, PINNED: the user that is charged
- * @lost: CARD: the card has been reset or is gone
+ * @epoch: CARD: that of the context, vta_mem_is_lost()
  * @blank: CARD: zero page installed in mappings of a dma-buf then
  */
 struct vta_mem {
@@ -192,7 +192,7 @@ struct vta_mem {
 	struct vta_extents extents;
 	struct dmem_cgroup_pool_state *dmem;
 	struct vta_user *user;
-	bool lost;
+	unsigned int epoch;
 	struct page *blank;
 };
 
@@ -224,6 +224,14 @@ struct vta_mem *vta_mem_new(struct vta_device *vdev, enum vta_mem_kind kind,
  * @mem: the structure
  */
 void vta_mem_discard(struct vta_mem *mem);
+
+/**
+ * vta_mem_is_lost() - check whether card memory was lost
+ * @mem: card memory
+ *
+ * Return: true if the card has been reset since, or is gone.
+ */
+bool vta_mem_is_lost(const struct vta_mem *mem);
 
 /**
  * vta_mem_get() - take a reference
@@ -358,18 +366,10 @@ struct dma_buf *vta_export_create(struct vta_ctx *ctx, struct vta_mem *mem, u32 
 struct vta_mem *vta_export_mem(struct dma_buf *dmabuf);
 
 /**
- * vta_export_work() - vta_device.export_work: revoke all mappings of lost memory
- * @work: in struct vta_device
- *
- * Context: may wait for processes that map such memory.
- */
-void vta_export_work(struct work_struct *work);
-
-/**
- * vta_export_revoke() - lose the card memory in all dma-bufs, and queue vta_export_work()
+ * vta_export_revoke() - have a work for each user revoke all mappings of lost card memory
  * @vdev: the card, on which no context can export any more
  *
- * The work counts in vta_device.nr_revoking.
+ * The works count in vta_device.nr_revoking.
  *
  * Context: under vta_device.lock, in a new epoch.
  */

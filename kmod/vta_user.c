@@ -129,7 +129,7 @@ void vta_user_free_all(struct vta_device *vdev)
 		vta_user_free(user);
 }
 
-static struct vta_user *vta_user_alloc(kuid_t uid)
+static struct vta_user *vta_user_alloc(struct vta_device *vdev, kuid_t uid)
 {
 	struct vta_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 
@@ -140,6 +140,7 @@ static struct vta_user *vta_user_alloc(kuid_t uid)
 		kfree(user);
 		return NULL;
 	}
+	user->vdev = vdev;
 	user->uid = uid;
 	user->group = -1;
 	user->weight = 1;
@@ -147,6 +148,7 @@ static struct vta_user *vta_user_alloc(kuid_t uid)
 	ratelimit_state_init(&user->uevents, VTA_HISTORY_WINDOW, VTA_HISTORY_BURST);
 	/* A uevent counts those that were left out. */
 	ratelimit_set_flags(&user->uevents, RATELIMIT_MSG_ON_RELEASE);
+	INIT_LIST_HEAD(&user->exports);
 	return user;
 }
 
@@ -168,7 +170,7 @@ static struct vta_user *vta_user_find(struct vta_device *vdev, struct vta_user *
 
 struct vta_user *vta_user_get_by_id(struct vta_device *vdev, kuid_t uid)
 {
-	struct vta_user *user, *new = vta_user_alloc(uid);
+	struct vta_user *user, *new = vta_user_alloc(vdev, uid);
 
 	if (!new)
 		return ERR_PTR(-ENOMEM);
@@ -183,6 +185,16 @@ struct vta_user *vta_user_get_by_id(struct vta_device *vdev, kuid_t uid)
 struct vta_user *vta_user_get(struct vta_device *vdev)
 {
 	return vta_user_get_by_id(vdev, vta_user_uid());
+}
+
+void vta_user_for_each(struct vta_device *vdev, void (*each)(struct vta_user *user))
+{
+	struct vta_user *user;
+
+	spin_lock(&vdev->users_lock);
+	list_for_each_entry(user, &vdev->users, node)
+		each(user);
+	spin_unlock(&vdev->users_lock);
 }
 
 /* Writes the weight of the user's group, if any; the card sets the group's credit to 0. */

@@ -10,6 +10,7 @@
 #include <linux/ratelimit_types.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <linux/workqueue.h>
 
 #include "vta_event.h"
 
@@ -32,9 +33,10 @@ enum vta_user_resource {
 /**
  * struct vta_user - a user of a card; protected by vta_device.users_lock
  * @node: in vta_device.users
+ * @vdev: the card (constant)
  * @uid: the user's ID (constant)
- * @refs: held by contexts and by each charge in @used; a user without references is kept
- *        until the faults, the signals and the group have ended
+ * @refs: held by contexts, by each charge in @used and by @export_work; a user without references
+ *        is kept until the faults, the signals and the group have ended
  * @used: amounts in use, by enum vta_user_resource
  * @group: the card's group of the user's queues; -1: none
  * @weight: share of the engines, with or without a group
@@ -47,9 +49,13 @@ enum vta_user_resource {
  *                without the lock
  * @log: rate of the user's lines in the kernel log; has a lock of its own
  * @uevents: rate of uevents of the user's faults; has a lock of its own
+ * @exports: dma-bufs of card memory that the user is charged for, lost ones first (vta_export.c);
+ *           vta_device.exports_lock
+ * @export_work: revokes the lost ones
  */
 struct vta_user {
 	struct list_head node;
+	struct vta_device *vdev;
 	kuid_t uid;
 	unsigned int refs;
 	u64 used[VTA_USER_RESOURCES];
@@ -61,6 +67,8 @@ struct vta_user {
 	atomic64_t faults_until;
 	struct ratelimit_state log;
 	struct ratelimit_state uevents;
+	struct list_head exports;
+	struct work_struct export_work;
 };
 
 /**
@@ -97,6 +105,13 @@ struct vta_user *vta_user_get_by_id(struct vta_device *vdev, kuid_t uid);
  * @user: the user
  */
 void vta_user_put(struct vta_device *vdev, struct vta_user *user);
+
+/**
+ * vta_user_for_each() - call a function for all users
+ * @vdev: the card
+ * @each: the function, called under vta_device.users_lock
+ */
+void vta_user_for_each(struct vta_device *vdev, void (*each)(struct vta_user *user));
 
 /**
  * vta_user_set_weight() - set a user's share

@@ -279,6 +279,96 @@ TEST_F(share, reset_loses_card_memory_and_keeps_host_memory)
 	close(fd);
 }
 
+/* ---- Mappings of lost memory, which a user has made many of ---- */
+
+#define PAGE		16384	/* of any kernel */
+#define MAPPINGS	20000u
+
+/* What the user's process and the test share. */
+struct mapper {
+	_Atomic bool ready, asked;
+	uint32_t last;		/* what the last mapping shows */
+	pid_t pid;
+};
+
+/* Exports a page of card memory; the dma-buf, or an error. */
+static int export_page(uint32_t word)
+{
+	int fd = card_open(), dmabuf;
+	struct mem mem;
+
+	MUST(fd >= 0 && !mem_alloc(fd, &mem, PAGE, VTA_BUF_CARD, 0));
+	*(volatile uint32_t *)mem.ptr = word;
+	dmabuf = buf_export(fd, mem.handle, O_RDWR | O_CLOEXEC);
+	munmap(mem.ptr, PAGE);
+	close(fd);
+	return dmabuf;
+}
+
+static int maps_often(void *arg)
+{
+	struct mapper *m = arg;
+	volatile uint32_t *last = NULL;
+	int dmabuf;
+
+	MUST(!setresuid(NOBODY, 0, 0));
+	dmabuf = export_page(1);
+	MUST(dmabuf >= 0);
+	for (unsigned int i = 0; i < MAPPINGS; i++) {
+		last = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
+		MUST((void *)last != MAP_FAILED && *last == 1);
+	}
+	m->ready = true;
+	while (!m->asked)
+		;
+	m->last = *last;
+	return 0;
+}
+
+static int resets_card(void *arg)
+{
+	(void)arg;
+	return -card_reset();
+}
+
+/* Returns true if the mapping of this process was revoked before all of the other user's. */
+static bool is_revoked_before_all_of(struct mapper *m)
+{
+	volatile uint32_t *word;
+	pid_t resetter;
+	int dmabuf;
+	bool lost;
+
+	m->ready = false;
+	m->asked = false;
+	m->pid = child_start(maps_often, m);
+	MUST(SOON(m->ready));
+	dmabuf = export_page(1);
+	word = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
+	MUST((void *)word != MAP_FAILED && *word == 1);
+	resetter = child_start(resets_card, NULL);
+	lost = SOON(!*word);
+	m->asked = true;
+	MUST(!child_end(m->pid) && !child_end(resetter));
+	munmap((void *)word, PAGE);
+	close(dmabuf);
+	return lost && m->last;
+}
+
+/* On a busy machine all of them may have been revoked before the process looks. */
+TEST(mappings_of_a_user_do_not_delay_the_loss_for_another)
+{
+	struct mapper *m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool before = false;
+
+	ASSERT_NE(MAP_FAILED, m);
+	for (int tries = 0; tries < 10 && !before; tries++)
+		before = is_revoked_before_all_of(m);
+	EXPECT_TRUE(before);
+	munmap(m, sizeof(*m));
+}
+
 TEST_F(share, another_card_imports_host_memory_alone)
 {
 	int dmabuf = buf_export(self->a, self->mem.handle, O_RDWR | O_CLOEXEC);
