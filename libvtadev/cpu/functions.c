@@ -306,6 +306,8 @@ float cpu_function(uint32_t kind, float a, float b, float x)
 		return x > a ? x : 0;
 	case VTACPU_ACT_SHRINK:
 		return x < -a ? x + b : x > a ? x - b : 0;
+	case VTACPU_ACT_POWER:
+		return cpu_power(x, a);
 	case VTACPU_ACT_F16:
 		return nearest_half(x);
 	case VTACPU_ACT_BF16:

@@ -215,6 +215,7 @@ CPU_BODY cpu_act_body(bool wide, const struct vtacpu_act *act, float *y, size_t 
 	LOOP(VTACPU_ACT_GELU, gelu_of(x));
 	LOOP(VTACPU_ACT_GELU_TANH, gelu_tanh_of(x));
 	LOOP(VTACPU_ACT_MISH, mish_of(x));
+	LOOP(VTACPU_ACT_SWISH, x * (1 / (1 + exp_of(-(a * x)))));
 	default:
 		for (size_t i = 0; i < n; i++)
 			y[i] = cpu_function(act->kind, a, b, y[i]);

@@ -147,6 +147,8 @@ enum vtacpu_act_kind {
 	VTACPU_ACT_GELU,	/* x / 2 * (1 + erf(x / sqrt(2))) */
 	VTACPU_ACT_GELU_TANH,	/* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) */
 	VTACPU_ACT_F16, VTACPU_ACT_BF16,	/* the nearest float16 or bfloat16, half to even */
+	VTACPU_ACT_SWISH,	/* x / (1 + exp(-a * x)) */
+	VTACPU_ACT_POWER,	/* x to the power of a */
 	VTACPU_ACTS,
 };
 struct vtacpu_act {

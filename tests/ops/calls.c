@@ -154,6 +154,10 @@ double act(const struct vtacpu_act *a, double x)
 		return x > (double)a->a ? x : 0;
 	case VTACPU_ACT_SHRINK:
 		return x < -(double)a->a ? x + a->b : x > (double)a->a ? x - a->b : 0;
+	case VTACPU_ACT_SWISH:
+		return x / (1 + exp(-(double)a->a * x));
+	case VTACPU_ACT_POWER:
+		return pow(x, a->a);
 	case VTACPU_ACT_MISH:
 		return x * tanh(x > 50 ? x : log1p(exp(x)));
 	case VTACPU_ACT_F16:
