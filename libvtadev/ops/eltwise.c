@@ -35,29 +35,6 @@ static void operand(struct pass *p, uint32_t i, uint32_t at, uint32_t n, uint32_
 			VTA_ISA_SHR, -(int)shift);
 }
 
-/* Micro-ops of one half: the operands' places, and the pair. */
-static uint32_t half_uops(struct pass *p, uint32_t acc)
-{
-	ops_uop(p->b, acc, 0, 0);
-	ops_uop(p->b, acc + p->size, 0, 0);
-	ops_uop(p->b, acc, acc + p->size, 0);
-	return ops_uop_load(p->b, 3);
-}
-
-static void add_offset(struct vtaops_builder *b, struct ops_loop loop, uint32_t uop, int offset)
-{
-	loop.bgn = uop;
-	loop.end = uop + 1;
-	loop.src_out = 0;
-	loop.src_in = 0;
-	while (offset) {
-		int part = offset > 32767 ? 32767 : offset < -32767 ? -32767 : offset;
-
-		ops_alu_imm(b, &loop, VTA_ISA_ADD, part);
-		offset -= part;
-	}
-}
-
 /* Whole planes of what one element of b is for, as many as fit; or parts of one. */
 static uint32_t tile_size(const struct pass *p)
 {
@@ -92,7 +69,7 @@ static void tile(struct pass *p, uint32_t at, uint32_t n)
 {
 	struct vtaops_builder *b = p->b;
 	uint32_t part = p->tiles % p->parts, acc = part * p->part, uop = p->uops[part];
-	struct ops_loop loop = tile_loop(p, n, uop);
+	struct ops_loop loop = tile_loop(p, n, uop), sums = loop;
 
 	if (p->tiles >= p->parts)
 		ops_wait(b, VTA_ISA_POP_NEXT);
@@ -101,7 +78,9 @@ static void tile(struct pass *p, uint32_t at, uint32_t n)
 		operand(p, 1, at / p->repeat, div_up(n, p->repeat), acc + p->size, uop + 1);
 		ops_alu(b, &loop, p->alu);
 	}
-	add_offset(b, loop, uop, p->op->offset);
+	sums.bgn = uop;
+	sums.end = uop + 1;
+	ops_add_offset(b, &sums, p->op->offset);
 	ops_post_apply(b, &p->post, uop, &loop);
 	ops_signal(b, VTA_ISA_PUSH_NEXT);
 	ops_wait(b, VTA_ISA_POP_PREV);
@@ -164,7 +143,7 @@ static int eltwise(struct vtaops_builder *b, const struct vtaops_eltwise *op, en
 	p.part = depth / p.parts;
 	p.size = min_u32(tile_size(&p), op->elements);
 	for (uint32_t i = 0; i < p.parts; i++)
-		p.uops[i] = half_uops(&p, i * p.part);
+		p.uops[i] = ops_pair_uops(b, i * p.part, p.size);
 	for (uint32_t at = 0, n; !b->error && at < op->elements; at += n) {
 		n = min_u32(p.size, op->elements - at);
 		/* No tile is of parts of two planes. */

@@ -121,6 +121,28 @@ void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t
 		ops_alu_imm(b, &all, VTA_ISA_MIN, post->hi);
 }
 
+void ops_add_offset(struct vtaops_builder *b, const struct ops_loop *loop, int offset)
+{
+	struct ops_loop all = *loop;
+
+	all.src_out = 0;
+	all.src_in = 0;
+	while (offset) {
+		int part = offset > 32767 ? 32767 : offset < -32767 ? -32767 : offset;
+
+		ops_alu_imm(b, &all, VTA_ISA_ADD, part);
+		offset -= part;
+	}
+}
+
+uint32_t ops_pair_uops(struct vtaops_builder *b, uint32_t acc, uint32_t size)
+{
+	ops_uop(b, acc, 0, 0);
+	ops_uop(b, acc + size, 0, 0);
+	ops_uop(b, acc, acc + size, 0);
+	return ops_uop_load(b, 3);
+}
+
 uint64_t ops_post_cost(const struct ops_post *p, uint64_t elements)
 {
 	uint64_t each = 2 + 2ull * p->vectors + (p->post->mul != 0) + (p->post->shift != 0) +

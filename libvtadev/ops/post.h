@@ -45,6 +45,15 @@ void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t
 void ops_post_residual(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
 		       const struct ops_loop *loop);
 
+/* Add @offset to the accumulators of @loop, in immediates of 16 bits. */
+void ops_add_offset(struct vtaops_builder *b, const struct ops_loop *loop, int offset);
+
+/*
+ * Micro-ops of two operands of @size accumulators each, from @acc on: of the first, of the second,
+ * and of both. Returns the first one's place.
+ */
+uint32_t ops_pair_uops(struct vtaops_builder *b, uint32_t acc, uint32_t size);
+
 /* Approximate cycles of ops_post_apply() for @elements. */
 uint64_t ops_post_cost(const struct ops_post *p, uint64_t elements);
 

@@ -317,6 +317,46 @@ int vtaops_shift(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 int vtaops_requantise(struct vtaops_builder *b, const struct vtaops_eltwise *op);
 
 /*
+ * A function of one value in integers: with clip(x, lo, hi) = min(max(x, lo), hi),
+ *	sum = offset + sum over the ramps of mul * clip(x, lo, hi)
+ *	y = clip((((times ? sum * (x - zero) : sum) >> first) + bias) >> shift, lo, hi)
+ * in 32 bits, which wrap, by arithmetic shifts. x and y have the width of INP. Any function of
+ * integers is such a sum; a smooth one of few ramps.
+ */
+struct vtaops_ramp {
+	int lo, hi;		/* lo <= hi, both representable in INP */
+	int mul;		/* -32768 to 32767 */
+};
+
+#define VTAOPS_RAMPS_MAX	1024
+
+struct vtaops_formula {
+	const struct vtaops_ramp *ramps;
+	uint32_t count;		/* of them, 1 to VTAOPS_RAMPS_MAX */
+	int times;		/* not 0: the sum is multiplied */
+	int zero;		/* representable in INP */
+	int offset, bias;	/* -VTAOPS_OFFSET_MAX to VTAOPS_OFFSET_MAX */
+	unsigned int first, shift;	/* 0 to 31 */
+	int lo, hi;		/* lo <= hi, both representable in OUT */
+};
+
+/* vtaops_formula_value() - y of @x; the lower 32 bits of sums count, as on the card */
+int vtaops_formula_value(const struct vtaops_formula *f, int x);
+/* vtaops_formula_cycles() - cycles of the card's ALU and of its loads for each element, nearly */
+uint32_t vtaops_formula_cycles(const struct vtaops_core *core, const struct vtaops_formula *f);
+
+/* @elements are OUT elements of packed data, of any layout. out may be a. */
+struct vtaops_function {
+	uint32_t a, out;	/* device addresses */
+	uint32_t identity;	/* as in struct vtaops_eltwise */
+	uint32_t elements;
+	struct vtaops_formula formula;
+};
+
+/* vtaops_function() - out = formula(a), value by value */
+int vtaops_function(struct vtaops_builder *b, const struct vtaops_function *op);
+
+/*
  * Window operators, which treat each channel separately. Activations are packed; sizes are those
  * of a convolution. The output must not overlap the input.
  */

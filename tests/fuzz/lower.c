@@ -48,7 +48,9 @@ static void must_hold(bool good, const char *what)
 		machine_die("%s", what);
 }
 
-enum { CONV, DENSE, ELTWISE, WINDOW, KINDS };
+enum { CONV, DENSE, ELTWISE, WINDOW, FUNCTION, KINDS };
+
+#define RAMPS	20u
 
 struct layer {
 	unsigned int kind, which;
@@ -56,6 +58,8 @@ struct layer {
 	struct vtaops_dense dense;
 	struct vtaops_eltwise eltwise;
 	struct vtaops_window window;
+	struct vtaops_function function;
+	struct vtaops_ramp ramps[RAMPS];
 };
 
 static int lower_layer(struct vtaops_builder *b, const void *arg)
@@ -75,6 +79,8 @@ static int lower_layer(struct vtaops_builder *b, const void *arg)
 		return vtaops_dense(b, &l->dense);
 	case ELTWISE:
 		return eltwise[l->which % 6](b, &l->eltwise);
+	case FUNCTION:
+		return vtaops_function(b, &l->function);
 	default:
 		return window[l->which % 4](b, &l->window);
 	}
@@ -199,6 +205,36 @@ static void add_eltwise(struct machine *m, struct input *in, struct vtaops_eltwi
 	op->out = reserve(m, (size_t)bytes, fate);
 }
 
+static int signed_number(struct input *in, int most)
+{
+	return (int)number(in, 0, 2 * (uint32_t)most) - most;
+}
+
+static void add_function(struct machine *m, struct input *in, struct layer *l, enum fate *fate)
+{
+	struct vtaops_function *op = &l->function;
+	struct vtaops_formula *f = &op->formula;
+	uint64_t bytes;
+
+	*op = (struct vtaops_function) {
+		.elements = number(in, 1, 255), .identity = reserve(m, m->core.wgt_bytes, fate) };
+	*f = (struct vtaops_formula) {
+		.ramps = l->ramps, .count = number(in, 0, RAMPS), .times = take_bytes(in, 1) & 1,
+		.zero = signed_number(in, 129), .offset = signed_number(in, 280000),
+		.bias = signed_number(in, 280000), .first = number(in, 0, 33),
+		.shift = number(in, 0, 33), .lo = signed_number(in, 129),
+		.hi = signed_number(in, 129) };
+	f->count = f->count > RAMPS ? RAMPS : f->count;
+	for (uint32_t i = 0; i < f->count; i++)
+		l->ramps[i] = (struct vtaops_ramp) {
+			signed_number(in, 129), signed_number(in, 129), signed_number(in, 40000) };
+	bytes = (uint64_t)op->elements * m->core.inp_bytes;
+	if (bytes > UINT32_MAX)
+		bytes = 0;
+	op->a = reserve(m, (size_t)bytes, fate);
+	op->out = reserve(m, (size_t)bytes, fate);
+}
+
 static void add_window(struct machine *m, struct input *in, struct vtaops_window *op,
 		       bool depthwise, enum fate *fate)
 {
@@ -283,10 +319,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_dense(&m, &in, &l.dense, &fate);
 	else if (l.kind == ELTWISE)
 		add_eltwise(&m, &in, &l.eltwise, &fate);
+	else if (l.kind == FUNCTION)
+		add_function(&m, &in, &l, &fate);
 	else
 		add_window(&m, &in, &l.window, l.which % 4 == 3, &fate);
 	out = l.kind == CONV ? l.conv.out : l.kind == DENSE ? l.dense.out :
-	      l.kind == ELTWISE ? l.eltwise.out : l.window.out;
+	      l.kind == ELTWISE ? l.eltwise.out : l.kind == FUNCTION ? l.function.out :
+	      l.window.out;
 	if (fate == RUN)
 		run_layer(&m, &l, out);
 	else if (fate == REFUSE)

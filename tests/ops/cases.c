@@ -426,6 +426,68 @@ static enum case_result case_eltwise(struct run *r)
 	return check(r, lower_eltwise, &choice, op.out, want, n, c, h, w);
 }
 
+static int lower_function(struct vtaops_builder *b, const void *arg)
+{
+	return vtaops_function(b, arg);
+}
+
+/* Of one value, in 64 bits of which the low 32 count. */
+static int8_t function_value(const struct vtaops_formula *f, int32_t x)
+{
+	int64_t sum = f->offset, y;
+
+	for (uint32_t i = 0; i < f->count; i++)
+		sum += (int64_t)f->ramps[i].mul *
+		       (x < f->ramps[i].lo ? f->ramps[i].lo :
+			x > f->ramps[i].hi ? f->ramps[i].hi : x);
+	if (f->times)
+		sum *= x - f->zero;
+	y = shift_value((int32_t)(uint32_t)(uint64_t)sum, (int32_t)f->first);
+	y = shift_value((int32_t)(uint32_t)((uint64_t)y + (uint64_t)f->bias), (int32_t)f->shift);
+	return (int8_t)(y < f->lo ? f->lo : y > f->hi ? f->hi : y);
+}
+
+static enum case_result case_function(struct run *r)
+{
+	struct vtaops_function op = { .identity = make_identity(r) };
+	struct vtaops_formula *f = &op.formula;
+	struct vtaops_ramp ramps[12];
+	uint32_t n = 1 + rnd(r, 2), c = 1 + rnd(r, 60), h = 1 + rnd(r, 30), w = 1 + rnd(r, 30);
+	size_t count = (size_t)n * c * h * w, bytes = vtaops_act_bytes(r->c, n, c, h, w);
+	int8_t *a = new_tensor(r, &op.a, n, c, h, w);
+	int8_t *want = alloc_owned(r, count);
+	uint32_t top = 1u << ((1 << r->c->log_inp_width) - 1);
+
+	*f = (struct vtaops_formula) {
+		.ramps = ramps, .count = 1 + rnd(r, 12), .times = !rnd(r, 3),
+		.zero = rnd(r, 2) ? 0 : (int)rnd(r, 2 * top) - (int)top,
+		.offset = rnd(r, 2) ? 0 : (int)rnd(r, 500000) - 250000,
+		.bias = rnd(r, 2) ? 0 : (int)rnd(r, rnd(r, 2) ? 2000 : 500000) - 1000,
+		.first = rnd(r, 2) ? 0 : rnd(r, 12), .shift = rnd(r, 12),
+		.lo = -(int)top, .hi = (int)top - 1 };
+	f->bias = f->bias > VTAOPS_OFFSET_MAX ? VTAOPS_OFFSET_MAX : f->bias;
+	if (rnd(r, 2)) {
+		f->lo = (int)rnd(r, top) - (int)top;
+		f->hi = (int)rnd(r, top);
+	}
+	for (uint32_t i = 0; i < f->count; i++) {
+		ramps[i].lo = rnd(r, 3) ? (int)rnd(r, 2 * top) - (int)top : -(int)top;
+		ramps[i].hi = rnd(r, 3) ? ramps[i].lo + (int)rnd(r, top - (uint32_t)ramps[i].lo) :
+					  (int)top - 1;
+		ramps[i].mul = rnd(r, 4) ? (int)rnd(r, 400) - 200 : (int)rnd(r, 65536) - 32768;
+	}
+	op.elements = (uint32_t)(bytes / r->c->inp_bytes);
+	op.out = rnd(r, 3) ? machine_alloc(r->m, bytes) : op.a;
+	snprintf(r->text, r->len, "function elements=%u ramps=%u times=%d", op.elements, f->count,
+		 f->times);
+	for (size_t i = 0; i < count; i++) {
+		want[i] = function_value(f, a[i]);
+		if (want[i] != vtaops_formula_value(f, a[i]))
+			machine_die("vtaops_formula_value() is not the formula's value");
+	}
+	return check(r, lower_function, &op, op.out, want, n, c, h, w);
+}
+
 static int lower_window(struct vtaops_builder *b, const void *arg)
 {
 	const struct choice *choice = arg;
@@ -549,6 +611,7 @@ const char *case_name(enum case_kind kind)
 	static const char * const names[] = {
 		"conv2d", "conv2d with groups", "transposed conv2d", "conv2d with residual",
 		"dense", "element-wise", "max_pool", "sum_pool", "avg_pool", "depthwise",
+		"function",
 	};
 
 	return names[kind];
@@ -568,6 +631,8 @@ enum case_result case_run(struct machine *m, enum case_kind kind, uint64_t seed,
 		result = case_dense(&r);
 	else if (kind == CASE_ELTWISE)
 		result = case_eltwise(&r);
+	else if (kind == CASE_FUNCTION)
+		result = case_function(&r);
 	else
 		result = case_window(&r, kind);
 	while (r.count)
