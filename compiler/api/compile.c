@@ -27,7 +27,7 @@ const struct vtac_pass vtac_passes[] = {
 	  vtac_pass_fuse, VTAC_SHAPED, VTAC_SHAPED },
 	{ "partition", "gives each node to the card or to the CPU",
 	  vtac_pass_partition, VTAC_SHAPED, PLACED },
-	{ "legalize", "replaces activations by operators that the card has",
+	{ "legalize", "replaces operators by those that the card has",
 	  vtac_pass_legalize, PLACED, LEGAL },
 	{ "input_affine", "makes the card's integers of inputs that are pixels",
 	  vtac_pass_input_affine, LEGAL, LEGAL },

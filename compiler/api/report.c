@@ -119,6 +119,11 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 			fputc('=', f);
 	}
 	fputc('\n', f);
+	if (node->device == VTAC_CARD && node->post.function)
+		fprintf(f, "    %" PRIu32 " ramps, %" PRIu32 " cycles an element; at most %d steps "
+			"from the exact result rounded, %.2f from the exact one on average\n",
+			node->post.function->formula.count, node->post.function->cycles,
+			node->post.function->worst, (double)node->post.function->rms);
 	if (node->device != VTAC_CARD && node->why)
 		fprintf(f, "    %s\n", node->why);
 }
@@ -247,6 +252,13 @@ static void json_work(FILE *f, const struct vtaops_work *work)
 		work->store_bytes);
 }
 
+static void json_function(FILE *f, const struct vtac_function *y)
+{
+	fprintf(f, ", \"function\": {\"ramps\": %" PRIu32 ", \"cycles\": %" PRIu32
+		", \"worst\": %d, \"rms\": %.3f}", y->formula.count, y->cycles, y->worst,
+		(double)y->rms);
+}
+
 static void json_layer(FILE *f, const struct vtac_node *node,
 		       const struct vtac_report_options *how, const struct vtaops_work *work,
 		       const unsigned int *numbers)
@@ -264,6 +276,8 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 		fputs(", \"why\": ", f);
 		print_string(f, node->why);
 	}
+	if (node->device == VTAC_CARD && node->post.function)
+		json_function(f, node->post.function);
 	if (sqnr > 0)
 		fprintf(f, ", \"sqnr\": %.2f", sqnr);
 	fputc('}', f);
@@ -359,8 +373,9 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 	json_arena(f, p);
 	fprintf(f, "  \"clock_khz\": %u, \"order\": %u,\n", clock_of(how), p->graph->n_nodes);
 	fprintf(f,
-		"  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u,\n",
-		p->n_streams, p->cycles, t.copies);
+		"  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u, "
+		"\"copied\": %" PRIu64 ",\n",
+		p->n_streams, p->cycles, t.copies, t.copied);
 	fprintf(f,
 		"  \"weight_bytes\": %" PRIu64 ", \"model_bytes\": %" PRIu64 ",\n", p->weight_bytes,
 		p->model.bytes);

@@ -219,11 +219,23 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " act leaky %.9g", (double)node->act.alpha);
 }
 
+static void print_formula(FILE *f, const struct vtaops_formula *y)
+{
+	fprintf(f, "  formula offset %d times %d zero %d bias %d shifts %u %u lo %d hi %d ramps",
+		y->offset, y->times, y->zero, y->bias, y->first, y->shift, y->lo, y->hi);
+	for (uint32_t i = 0; i < y->count; i++)
+		fprintf(f, "%s%d,%d,%d", i ? ";" : " ", y->ramps[i].lo, y->ramps[i].hi,
+			y->ramps[i].mul);
+	fputc('\n', f);
+}
+
 static void print_post(FILE *f, const struct vtac_node *node)
 {
 	const struct vtac_post *p = &node->post;
 	int64_t n = p->per_channel && node->out[0]->rank > 1 ? node->out[0]->dims[1] : 1;
 
+	if (p->function)
+		print_formula(f, &p->function->formula);
 	if (!p->mul && !p->shift && !p->bias)
 		return;
 	fprintf(f, "  post lo %d hi %d res_shift %u a_shift %u b_shift %u", p->lo, p->hi,

@@ -24,6 +24,7 @@
 #include <stdio.h>
 
 #include "vtacpu.h"
+#include "vtaops.h"
 
 #define VTAC_RANK_MAX		8
 #define VTAC_NODES_MAX		65536u
@@ -295,6 +296,15 @@ struct vtac_post {
 	const int32_t *res_mul;		/* CONV: instead, of each output channel; or NULL */
 	unsigned int a_shift, b_shift;	/* ADD and its like, CLIP: of a and b */
 	int32_t offset;			/* likewise: added to acc before mul */
+	const struct vtac_function *function;	/* UNARY and its like: instead of all; or NULL */
+};
+
+/* A function of one tensor in integers, and how near it is. */
+struct vtac_function {
+	struct vtaops_formula formula;
+	uint32_t cycles;	/* of an element, nearly */
+	int worst;		/* the most steps that a result is away from the exact one's nearest */
+	float rms;		/* in steps, the mean error of all inputs against the exact results */
 };
 
 /* real = scale * (integer - zero); n is 1, or the size of dimension axis. */
@@ -542,6 +552,11 @@ int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node);
 bool vtac_same_size(const struct vtac_tensor *a, const struct vtac_tensor *b);
 /* "1x3x224x224", or "<=100x4" if data decides a size */
 const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128]);
+
+/* kernel.c: is it a function of each of one tensor's values? */
+bool vtac_is_function(const struct vtac_node *node);
+/* Compute it, of @n floats in place. */
+void vtac_compute_function(const struct vtac_node *node, float *values, uint32_t n);
 
 /* ---- dumps: complete and deterministic ---- */
 

@@ -303,6 +303,20 @@ static struct vtacpu_act unary_act(const struct vtac_node *node)
 	}
 }
 
+bool vtac_is_function(const struct vtac_node *node)
+{
+	return node->op == VTAC_UNARY || node->op == VTAC_LEAKY_RELU ||
+	       node->op == VTAC_HARD_SIGMOID || node->op == VTAC_HARD_SWISH;
+}
+
+void vtac_compute_function(const struct vtac_node *node, float *values, uint32_t n)
+{
+	const struct vtacpu_unary_f32 p = { .count = n, .act = unary_act(node) };
+	void *io[2] = { values, values };
+
+	vtacpu_unary_f32(&p, io, NULL);
+}
+
 /* Integers have two of the functions: the product with -1, of all or of what is less than 0. */
 static int negate_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
 {

@@ -143,6 +143,26 @@ static int rescale_int(struct vtac_graph *g, const struct vtac_node *node, struc
 	return 0;
 }
 
+/* The card's formula is a table of all values to the CPU. */
+static int function_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	int8_t *table = vtac_alloc(g, 256, 1);
+	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
+
+	if (!table || !t)
+		return -1;
+	for (int x = -128; x < 128; x++)
+		table[(uint8_t)x] = (int8_t)vtaops_formula_value(&node->post.function->formula, x);
+	*t = (struct vtac_tensor) { .name = "table", .dtype = VTAC_I8, .rank = 1,
+				    .dims = { 256 }, .data = table };
+	kernel_call(c, VTACPU_TABLE_I8);
+	c->p.table_i8.count = (uint32_t)vtac_elements(node->in[0]);
+	c->io[0] = node->in[0];
+	c->io[1] = t;
+	c->io[2] = node->out[0];
+	return 0;
+}
+
 bool vtac_is_int(const struct vtac_node *node)
 {
 	if (node->device != VTAC_CARD || !node->out[0] || node->out[0]->dtype != VTAC_I8)
@@ -161,7 +181,7 @@ bool vtac_is_int(const struct vtac_node *node)
 	case VTAC_MIN:
 		return true;
 	default:
-		return false;
+		return vtac_is_function(node);
 	}
 }
 
@@ -179,7 +199,8 @@ static int one_call(struct vtac_graph *g, const struct vtac_node *node, struct v
 	case VTAC_CLIP:
 		return rescale_int(g, node, c);
 	default:
-		return binary_int(g, node, c);
+		return vtac_is_function(node) ? function_int(g, node, c) :
+						binary_int(g, node, c);
 	}
 }
 

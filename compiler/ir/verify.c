@@ -103,8 +103,7 @@ static const char *why_not_legal(const struct vtac_node *node)
 {
 	if (node->device != VTAC_CARD)
 		return NULL;
-	if (node->op == VTAC_HARD_SIGMOID || node->op == VTAC_HARD_SWISH ||
-	    node->op == VTAC_LEAKY_RELU || node->act.kind == VTAC_ACT_LEAKY)
+	if (node->act.kind == VTAC_ACT_LEAKY)
 		return "the card has no such operator";
 	return NULL;
 }
@@ -160,6 +159,8 @@ static const char *why_not_requantized(const struct vtac_node *node)
 	if ((sums || node->op == VTAC_ADD || node->op == VTAC_MUL || node->op == VTAC_CLIP) &&
 	    (!node->post.mul || !node->post.shift))
 		return "it has no output stage";
+	if (vtac_is_function(node) && !node->post.function)
+		return "it has no formula";
 	return node->post.lo > node->post.hi ? "its limits leave no integer" : NULL;
 }
 

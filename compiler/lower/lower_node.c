@@ -300,6 +300,14 @@ static int lower_eltwise(struct lowering *l, const struct vtac_node *node)
 	}
 }
 
+static int lower_function(struct lowering *l, const struct vtac_node *node)
+{
+	return vtaops_function(&l->b, &(struct vtaops_function) {
+		.a = lower_tensor(node->in[0]), .out = lower_tensor(node->out[0]),
+		.identity = l->identity, .elements = elements_of(l, node->out[0]),
+		.formula = node->post.function->formula });
+}
+
 /* A copy of @elements as they are. */
 static int copy_elements(struct lowering *l, uint32_t from, uint32_t to, uint32_t elements)
 {
@@ -366,6 +374,11 @@ int lower_node(struct lowering *l, const struct vtac_node *node)
 	case VTAC_MIN:
 	case VTAC_CLIP:
 		return lower_eltwise(l, node);
+	case VTAC_UNARY:
+	case VTAC_LEAKY_RELU:
+	case VTAC_HARD_SIGMOID:
+	case VTAC_HARD_SWISH:
+		return lower_function(l, node);
 	case VTAC_CONCAT:
 		return lower_concat(l, node);
 	case VTAC_RESIZE:

@@ -36,6 +36,10 @@ int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 
+/* fuse_function.c */
+int fuse_function(struct vtac_graph *g, struct vtac_node *node);
+int fuse_power(struct vtac_graph *g, struct vtac_node *node);
+
 /* fuse_window.c */
 int fuse_wide_pads(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposed_end(struct vtac_graph *g, struct vtac_node *node);

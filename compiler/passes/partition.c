@@ -150,11 +150,28 @@ static const char *why_not_reshape(const struct vtac_node *node)
 	return NULL;
 }
 
-static const char *why_not_form(const struct vtac_node *node)
+/* Functions that lines between 256 inputs cannot follow, or that have no limits. */
+static const char *why_not_function(const struct vtac_node *node)
 {
-	if (!vtac_has_form(node))
-		return "The card has it for factors from 0 to 1 alone.";
-	return node->in[0]->rank == 4 ? NULL : "The card's activations are of pictures.";
+	switch (node->op == VTAC_UNARY ? node->attr.unary.kind : VTACPU_ACT_NONE) {
+	case VTACPU_ACT_SIN:
+	case VTACPU_ACT_COS:
+	case VTACPU_ACT_TAN:
+		return "The card computes functions by lines, and this one has too many turns.";
+	case VTACPU_ACT_LOG:
+	case VTACPU_ACT_RECIPROCAL:
+	case VTACPU_ACT_ATANH:
+		return "It is infinite for some inputs: integers hold no range of such values.";
+	case VTACPU_ACT_ASIN:
+	case VTACPU_ACT_ACOS:
+	case VTACPU_ACT_ACOSH:
+		return "It has no result for inputs beyond some limit, which integers may pass.";
+	case VTACPU_ACT_POWER:
+		return node->attr.unary.alpha > 0 ? NULL :
+			"It is infinite for some inputs: integers hold no range of such values.";
+	default:
+		return NULL;
+	}
 }
 
 struct card_op {
@@ -177,9 +194,8 @@ static const struct card_op card_ops[VTAC_OPS] = {
 	[VTAC_RESIZE] = { true, false, why_not_resize },
 	[VTAC_RESHAPE] = { true, false, why_not_reshape },
 	[VTAC_IDENTITY] = { true, false, NULL },
-	[VTAC_HARD_SWISH] = { true, false, why_not_form },
-	[VTAC_HARD_SIGMOID] = { true, false, why_not_form },
-	[VTAC_LEAKY_RELU] = { true, false, why_not_form },
+	[VTAC_HARD_SWISH] = { true, false, NULL }, [VTAC_HARD_SIGMOID] = { true, false, NULL },
+	[VTAC_LEAKY_RELU] = { true, false, NULL }, [VTAC_UNARY] = { true, false, why_not_function },
 };
 
 static const char *why_not_op(const struct vtac_node *node)
@@ -330,14 +346,32 @@ static const char *why_not_chosen(const struct vtac_node *node, const struct vta
 
 /* ---- annotate ---- */
 
-/* Estimated instructions of the ALU, by channel, for the nodes that legalize makes of one. */
+/*
+ * Estimated cycles of an element, for the node that legalize makes of one, and for the formula of a
+ * function, which depends on scales: means of tests/vtac/programs/test_functions.c.
+ */
 #define FORM_CYCLES	12
+#define FUNCTION_CYCLES	22
 
-static uint64_t form_cycles(const struct vtac_node *node, const struct vtaops_core *core)
+static unsigned int element_cycles(const struct vtac_node *node)
+{
+	switch (node->op) {
+	case VTAC_UNARY:
+		return FUNCTION_CYCLES;
+	case VTAC_HARD_SIGMOID:
+		return 5;
+	case VTAC_LEAKY_RELU:
+		return 8;
+	default:
+		return FORM_CYCLES;
+	}
+}
+
+static uint64_t estimate_cycles(const struct vtac_node *node, const struct vtaops_core *core)
 {
 	struct vtac_packed s = vtac_packed_shape(node->out[0]);
 
-	return FORM_CYCLES * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
+	return element_cycles(node) * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
 }
 
 static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
@@ -363,8 +397,8 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 			node->why = why_not_op(node);
 		if (!node->why && by_file)
 			node->why = why_not_scaled(g, node);
-		if (!node->why && vtac_has_form(node))
-			node->cycles = form_cycles(node, &opt->core);
+		if (!node->why && (vtac_has_form(node) || vtac_is_function(node)))
+			node->cycles = estimate_cycles(node, &opt->core);
 		else if (!node->why && vtac_dry_run(g, node, opt, &node->cycles, &node->why))
 			return -1;
 		node->device = node->why ? VTAC_CPU :

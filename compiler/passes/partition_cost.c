@@ -10,8 +10,9 @@
  *
  * First the edges of regions are trimmed: a node that was propagated there goes to the CPU if the
  * tensors that cross become so much smaller. Then regions (nodes that the card's tensors connect)
- * go that save less than they cost. Both steps decide for all nodes before they move one, so that
- * the order of nodes does not matter.
+ * go that save less than they cost; of a region with functions of one tensor only these at first,
+ * as the rest may be worth it without them. All steps decide for all nodes before they move one, so
+ * that the order of nodes does not matter.
  */
 #include <string.h>
 
@@ -162,7 +163,7 @@ static void find_regions(struct prune *p)
 
 struct sums {
 	uint64_t card, cpu, copies;
-	unsigned int nodes;
+	unsigned int nodes, functions;
 	const char *why;	/* the reason why it goes to the CPU, or NULL */
 };
 
@@ -200,10 +201,12 @@ static const char *why_dropped(struct vtac_graph *g, const struct sums *s)
 			 (unsigned long long)s->cpu);
 }
 
+/* Returns 1 if functions went, and regions are to be compared again; 0, or -1 without memory. */
 static int prune_regions(struct prune *p)
 {
 	struct vtac_graph *g = p->g;
 	struct sums *sums = vtac_alloc(g, g->n_nodes + 1u, sizeof(*sums));
+	bool again = false;
 
 	if (!sums)
 		return -1;
@@ -216,6 +219,7 @@ static int prune_regions(struct prune *p)
 		s->card += g->nodes[i]->cycles;
 		s->cpu += p->cpu[i];
 		s->nodes++;
+		s->functions += vtac_is_function(g->nodes[i]);
 	}
 	add_copies(p, sums);
 	for (unsigned int i = 0; i < g->n_nodes; i++)
@@ -226,14 +230,16 @@ static int prune_regions(struct prune *p)
 				return -1;
 		}
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		const char *why = sums[vtac_set_find(p->region, i)].why;
+		const struct sums *s = &sums[vtac_set_find(p->region, i)];
 
-		if (why && is_on_card(g->nodes[i])) {
-			g->nodes[i]->device = VTAC_CPU;
-			g->nodes[i]->why = why;
-		}
+		if (!s->why || !is_on_card(g->nodes[i]) ||
+		    (s->functions && !vtac_is_function(g->nodes[i])))
+			continue;
+		again = again || s->functions;
+		g->nodes[i]->device = VTAC_CPU;
+		g->nodes[i]->why = s->why;
 	}
-	return 0;
+	return again;
 }
 
 static bool is_light(const struct vtac_node *node)
@@ -245,6 +251,7 @@ int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	unsigned int rate = opt->cpu_rate ? opt->cpu_rate : CPU_RATE;
 	struct prune p = { .g = g };
+	int again;
 
 	p.cpu = vtac_alloc(g, g->n_nodes + 1u, sizeof(*p.cpu));
 	p.region = vtac_alloc(g, g->n_nodes + 1u, sizeof(*p.region));
@@ -256,5 +263,8 @@ int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt)
 		if (is_on_card(g->nodes[i]) && cpu_cycles(g, g->nodes[i], rate, &p.cpu[i]))
 			return -1;
 	}
-	return trim_edges(&p) || prune_regions(&p) ? -1 : 0;
+	do {
+		again = trim_edges(&p) ? -1 : prune_regions(&p);
+	} while (again > 0);
+	return again;
 }

@@ -33,7 +33,7 @@ int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsi
 /* partition_cost.c: move nodes of the card to the CPU that gain less than their copies cost. */
 int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt);
 
-/* legalize.c: is the operator one that the card has only as a combination of others? */
+/* legalize.c: is the operator one that the card has in another form? */
 bool vtac_has_form(const struct vtac_node *node);
 
 /* align_channels.c: a convolution on the card without groups, with float weights? */

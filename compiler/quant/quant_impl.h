@@ -8,6 +8,7 @@
 struct quantiser {
 	struct vtac_graph *g;
 	struct vtac_quant_options how;
+	const struct vtaops_core *core;
 	int in_top, wgt_top;		/* greatest integers of activations and weights: 127 */
 	/* By tensor id: */
 	float *scale;			/* of activations on the card; 0: none yet */
@@ -46,6 +47,12 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node);
  * @t.
  */
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t);
+
+/*
+ * function.c: fit a formula to a function of one tensor, for the scales of its input and output.
+ * Each result is at most a step from the exact one, rounded.
+ */
+int fit_function(struct quantiser *q, struct vtac_node *node);
 
 /* Returns @count values, all @value; NULL without memory. */
 int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value);

@@ -191,6 +191,8 @@ static int requantize_node(struct quantiser *q, struct vtac_node *node)
 	case VTAC_CLIP:
 		return requantize_one(q, node);
 	default:
+		if (vtac_is_function(node))
+			return fit_function(q, node);
 		if (vtac_moves_values(node->op))
 			return requantize_kept(q, node);
 		return vtac_fail(q->g, node, "There are no integers for operator %s.",

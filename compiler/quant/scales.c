@@ -21,7 +21,7 @@ struct classes {
 
 struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	struct quantiser q = { .g = g };
+	struct quantiser q = { .g = g, .core = &opt->core };
 
 	q.in_top = (1 << ((1 << opt->core.log_inp_width) - 1)) - 1;
 	q.wgt_top = (1 << ((1 << opt->core.log_wgt_width) - 1)) - 1;

@@ -40,7 +40,8 @@ static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 	case VTAC_CLIP:
 		return are_near(q, node);
 	default:
-		return vtac_moves_values(node->op) && node->op != VTAC_PAD;
+		return vtac_is_function(node) ||
+		       (vtac_moves_values(node->op) && node->op != VTAC_PAD);
 	}
 }
 
@@ -56,7 +57,8 @@ static bool producer_may(const struct quantiser *q, const struct vtac_node *node
 	case VTAC_CLIP:
 		return are_near(q, node);
 	default:
-		return vtac_moves_values(node->op) && node->op != VTAC_PAD;
+		return vtac_is_function(node) ||
+		       (vtac_moves_values(node->op) && node->op != VTAC_PAD);
 	}
 }
 

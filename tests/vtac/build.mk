@@ -27,6 +27,7 @@ CHECK_PROGRAMS += $(VTAC_BIN) $(ONNX_NODES) $(VTAC_FLOATS)
 CHECKS += \
 	"vtac-completion=tests/cli/completion.sh $(VTAC_BIN)" \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
+	"vtac-functions=tests/vtac/functions.py $(VTAC_BIN)" \
 	"vtac-linear=tests/vtac/linear.py $(VTAC_BIN)" \
 	"vtac-control=tests/vtac/control.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \

@@ -54,7 +54,7 @@ def make_model(path):
         nodes.append(helper.make_node("Conv", [last, f"w{i}"], [f"c{i}"], name=name))
         last = f"c{i}"
         if i == LAYERS // 2:
-            nodes.append(helper.make_node("Erf", [last], ["e"], name="erf"))
+            nodes.append(helper.make_node("Sin", [last], ["e"], name="sin"))
             last = "e"
     nodes.append(helper.make_node("Relu", [last], ["y"], name="relu"))
     graph = helper.make_graph(
@@ -124,7 +124,7 @@ def page():
             capture_output=True, text=True, timeout=300, check=True)
         return done.stdout
 
-    folded, unfolded, found = dom("clock=200"), dom("unfold=1"), dom("search=erf")
+    folded, unfolded, found = dom("clock=200"), dom("unfold=1"), dom("search=sin")
     count = [text.count('class="node"') for text in (folded, unfolded, found)]
     layers = len(report["nodes"])
     time = f"{report['cycles'] / 200e3:.3f} ms at 200 MHz"

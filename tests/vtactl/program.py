@@ -71,7 +71,7 @@ def make_model(path):
         nodes.append(helper.make_node("Relu", [f"c{i}"], [f"r{i}"], name=f"relu{i}"))
         last, channels = f"r{i}", units
         if i == 1:
-            nodes.append(helper.make_node("Erf", [last], ["e"], name="erf"))
+            nodes.append(helper.make_node("Sin", [last], ["e"], name="sin"))
             last = "e"
     nodes += [helper.make_node("GlobalAveragePool", [last], ["g"], name="gap"),
               helper.make_node("Flatten", ["g"], ["f"], name="flatten"),
@@ -165,7 +165,7 @@ def profile_layers(device):
     card = [row for row in rows if row["device"] == "card"]
     if [row["name"] for row in card] != CARD_LAYERS or r["card"] != device:
         return r
-    if "erf" not in [row["name"] for row in rows if row["device"] == "CPU"]:
+    if "sin" not in [row["name"] for row in rows if row["device"] == "CPU"]:
         return r
     for row in card:
         formula = row["formula"]

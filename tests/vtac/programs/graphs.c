@@ -411,7 +411,7 @@ static int add_squeeze(struct maker *m)
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
 }
 
-/* Add an operator that the card has in another form, or not at all. */
+/* Add a function of each value. */
 static int add_unary(struct maker *m)
 {
 	static const enum vtac_op ops[] = { VTAC_HARD_SWISH, VTAC_HARD_SIGMOID, VTAC_LEAKY_RELU,
@@ -419,7 +419,8 @@ static int add_unary(struct maker *m)
 	static const enum vtacpu_act_kind kinds[] = {
 		VTACPU_ACT_SIGMOID, VTACPU_ACT_TANH, VTACPU_ACT_ABS, VTACPU_ACT_ERF, VTACPU_ACT_SIN,
 		VTACPU_ACT_SOFTPLUS, VTACPU_ACT_ELU, VTACPU_ACT_MISH, VTACPU_ACT_GELU,
-		VTACPU_ACT_GELU_TANH,
+		VTACPU_ACT_GELU_TANH, VTACPU_ACT_SWISH, VTACPU_ACT_SOFTSIGN, VTACPU_ACT_SHRINK,
+		VTACPU_ACT_ROUND,
 	};
 	struct vtac_tensor *x = pick(m);
 	struct vtac_node *node = vtac_node_new(m->g, ops[rnd(m, 5)], NULL, 1, 1);
@@ -429,7 +430,7 @@ static int add_unary(struct maker *m)
 	node->attr.unary.alpha = 0.2f;
 	node->attr.unary.beta = node->op == VTAC_HARD_SIGMOID ? 0.5f : 0;
 	if (node->op == VTAC_UNARY)
-		node->attr.unary.kind = kinds[rnd(m, 10)];
+		node->attr.unary.kind = kinds[rnd(m, 14)];
 	return vtac_node_set_in(m->g, node, 0, x) ||
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
 }
@@ -507,7 +508,7 @@ static int add_any(struct maker *m)
 {
 	if (m->raw && !rnd(m, 4))
 		return add_unfused(m);
-	switch (rnd(m, 13)) {
+	switch (rnd(m, 14)) {
 	case 0:
 	case 1:
 	case 2:
@@ -527,6 +528,8 @@ static int add_any(struct maker *m)
 		return rnd(m, 2) ? add_resize(m) : add_transposed(m);
 	case 11:
 		return add_squeeze(m);
+	case 12:
+		return add_unary(m);
 	default:
 		return add_clip(m);
 	}
