@@ -144,7 +144,8 @@ static int take_out(struct reading *s)
 	body->nodes = vtac_alloc(g, body->n_nodes + 1u, sizeof(void *));
 	if (!body->nodes || set_inputs(s))
 		return -1;
-	memcpy(body->nodes, g->nodes + s->first_node, body->n_nodes * sizeof(void *));
+	if (body->n_nodes)
+		memcpy(body->nodes, g->nodes + s->first_node, body->n_nodes * sizeof(void *));
 	g->n_nodes = s->first_node;
 	g->n_tensors = s->first_tensor;
 	number_tensors(body);
