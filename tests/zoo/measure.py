@@ -7,7 +7,7 @@
 OUT/exports.txt names the networks and their keys. A network passes if it compiles for the CPU and
 for the card, if the CPU's outputs have at least 90 dB against ONNX Runtime's (25 if these are
 of a quantised network), and if the card's
-equal the integer interpreter's. refused.list names those that do not compile yet.
+equal the integer interpreter's. refused.list names those that do not pass yet.
 """
 import pathlib
 import subprocess

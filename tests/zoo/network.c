@@ -8,6 +8,7 @@
  * sample. The other samples calibrate. Prints a line "KEY VALUE" for each figure, and "error TEXT"
  * if there is one. sqnr is of the output with the least, in dB against out.I.npy: 200 at most.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,21 +215,19 @@ static float number(uint32_t type, const void *data, int64_t i)
 	}
 }
 
-/* The SQNR of output @i in dB; NAN after an error. */
+/* The SQNR of output @i, of @have values, in dB; NAN after an error. */
 static double compare(struct zoo *z, unsigned int i, const struct vtaimage_tensor *t,
-		      const void *data)
+		      int64_t have, const void *data)
 {
 	double signal = 0, noise = 0;
 	struct vtac_npy npy;
-	int64_t n = 1, have = 1;
+	int64_t n = 1;
 	float *want;
 
 	if (open_array(z, &npy, "out", i))
 		return NAN;
 	for (int k = 0; k < npy.rank; k++)
 		n *= npy.dims[k];
-	for (uint32_t k = 0; k < t->rank; k++)
-		have *= t->dims[k];
 	want = malloc((size_t)n * sizeof(*want) + 1);
 	if (n != have)
 		fail(z, t->name, "the output has another size");
@@ -262,6 +261,23 @@ static int put_inputs(struct zoo *z, struct vtaprog *prog)
 	return err ? fail(z, "inputs", "") : 0;
 }
 
+/* The values of output @i that are in use: all, or so many rows as data decides. -1: an error. */
+static int64_t count_values(struct zoo *z, struct vtaprog *prog, uint32_t i)
+{
+	const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
+	int64_t rows, n = 1;
+	uint32_t dim = 0;
+
+	for (uint32_t k = 1; k < t->rank; k++)
+		n *= t->dims[k];
+	rows = vtaprog_size(prog, i, &dim);
+	if (rows == -ENODATA)
+		return t->rank ? n * t->dims[0] : n;
+	if (rows < 0 || dim)
+		return fail(z, t->name, "no rows whose number data decides");
+	return n * rows;
+}
+
 static int compare_outputs(struct zoo *z, struct vtaprog *prog)
 {
 	unsigned int output = 0, differ = 0;
@@ -270,15 +286,17 @@ static int compare_outputs(struct zoo *z, struct vtaprog *prog)
 	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
 		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
 		double sqnr;
+		int64_t n;
 		void *data;
 
 		if (t->role != VTAIMAGE_OUTPUT)
 			continue;
 		data = malloc(vtaprog_bytes(t) + 1);
-		if (vtaprog_get(prog, i, data))
-			return fail(z, t->name, "the output cannot be read");
-		sqnr = compare(z, output, t, data);
-		differ += memcmp(data, z->computed[output], vtaprog_bytes(t)) != 0;
+		n = vtaprog_get(prog, i, data) ? fail(z, t->name, "the output cannot be read") :
+			count_values(z, prog, i);
+		sqnr = n < 0 ? NAN : compare(z, output, t, n, data);
+		n *= (int64_t)vtac_dtype_size(z->g->outputs[output]->dtype);
+		differ += n > 0 && memcmp(data, z->computed[output], (size_t)n) != 0;
 		free(data);
 		if (isnan(sqnr))
 			return -1;
@@ -286,7 +304,7 @@ static int compare_outputs(struct zoo *z, struct vtaprog *prog)
 		output++;
 	}
 	printf("sqnr %.1f\ndiffer %u\n", least, differ);
-	return output == z->g->n_outputs ? 0 : fail(z, "the program", "an output is missing");
+	return output + z->g->n_sizes == z->g->n_outputs ? 0 : fail(z, "the program", "an output is missing");
 }
 
 static int run(struct zoo *z, struct vtadev *dev, const uint8_t *data, size_t size)
