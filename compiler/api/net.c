@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
+#include "ir/kernel.h"
 #include "libvtac.h"
 #include "vtac.h"
 
@@ -448,6 +449,19 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 	return err;
 }
 
+/* Refuse nodes of the CPU that no kernel computes, which lowering would find. */
+static int check_kernels(struct vtac_graph *g)
+{
+	struct vtac_call *calls;
+	unsigned int n;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->device != VTAC_CARD && !vtac_is_shape_op(g->nodes[i]->op) &&
+		    vtac_calls(g, g->nodes[i], &calls, &n) && vtac_refuse(g, g->nodes[i]))
+			return -1;
+	return vtac_refused(g);
+}
+
 int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *how,
 		   struct vtac_net_placement *placement)
 {
@@ -462,7 +476,7 @@ int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *how,
 		return -1;
 	}
 	opt = options_of(how, shapes);
-	err = vtac_run_passes(g, &opt, "partition");
+	err = vtac_run_passes(g, &opt, "partition") || check_kernels(g) ? -1 : 0;
 	for (unsigned int i = 0; !err && i < g->n_nodes; i++) {
 		if (g->nodes[i]->device == VTAC_CARD)
 			placement->card++;
