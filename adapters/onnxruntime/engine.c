@@ -113,14 +113,17 @@ static uint32_t program_type(ONNXTensorElementDataType type)
 }
 
 /*
- * The shape that ONNX Runtime gets. It reports a scalar and a value of unknown rank alike; a
- * program has the shape [1] for a scalar.
+ * Set the shape that ONNX Runtime gets: a file may declare another size than data decides. ONNX
+ * Runtime reports a scalar and a value of unknown rank alike; a program has the shape [1] for a
+ * scalar.
  */
 static void shape_output(struct port *p, const struct shape *s)
 {
-	p->rank = s->known ? s->rank : p->t.rank;
+	bool known = s->known && !p->sized;
+
+	p->rank = known ? s->rank : p->t.rank;
 	for (size_t i = 0; i < p->rank; i++)
-		p->dims[i] = s->known ? s->dims[i] : p->t.dims[i];
+		p->dims[i] = known ? s->dims[i] : p->t.dims[i];
 	if (!s->rank && p->rank == 1 && p->dims[0] == 1 && !p->sized)
 		p->rank = 0;
 }
@@ -135,16 +138,13 @@ static OrtStatus *match_port(struct port *p, const struct border *b, enum vtaima
 	if (slot >= (p->t.output ? b->n_out : b->n_in))
 		return ort_fail(ORT_FAIL, "tensor %s of the program is not the node's", p->t.name);
 	s = p->t.output ? &b->out[slot] : &b->in[slot];
-	if (role == VTAIMAGE_SIZE) {
-		p->size = true;
-		p[-1].sized = true;
-		shape_output(p - 1, s);
+	p->size = role == VTAIMAGE_SIZE;
+	if (p->size)
 		return NULL;
-	}
 	if (p->t.type != program_type(s->type))
 		return ort_fail(ORT_FAIL, "tensor %s of the program has another type than the "
 				"node's", p->t.name);
-	if (s->known && s->bytes != p->t.bytes)
+	if (s->known && !p->sized && s->bytes != p->t.bytes)
 		return ort_fail(ORT_FAIL, "tensor %s of the program has %zu bytes, not %zu",
 				p->t.name, p->t.bytes, s->bytes);
 	if (p->t.output)
@@ -161,6 +161,7 @@ static OrtStatus *add_ports(struct engine *e, const struct border *b, bool outpu
 		struct port *p = &e->ports[*n];
 		struct vtaimage_tensor t;
 		bool is_input;
+		uint32_t dim;
 
 		vtaimage_tensor(&e->opened, i, &t);
 		is_input = t.role == VTAIMAGE_INPUT;
@@ -169,6 +170,7 @@ static OrtStatus *add_ports(struct engine *e, const struct border *b, bool outpu
 		if (vtadev_pool_tensor(e->cards.pool, (unsigned int)*n, &p->t))
 			return ort_fail(ORT_FAIL, "the program has no tensor %zu", *n);
 		slots += t.role != VTAIMAGE_SIZE;
+		p->sized = t.role == VTAIMAGE_OUTPUT && vtaimage_size_of(&e->opened, i, &dim) >= 0;
 		TRY(match_port(p, b, t.role, slots - 1));
 		++*n;
 	}

@@ -26,6 +26,7 @@ const OrtEpApi *ort_ep;
 struct provider {
 	OrtEp ep;
 	struct choice how;
+	bool taken;			/* the session has parts */
 };
 
 /* ---- errors and the log ---- */
@@ -83,7 +84,7 @@ static OrtStatus *take_parts(struct provider *p, struct graph *g, OrtEpGraphSupp
 	struct part *parts;
 	size_t n, taken = 0;
 
-	TRY(select_nodes(g, &p->how.core, &parts, &n, p->how.log));
+	TRY(select_nodes(g, &p->how, &parts, &n));
 	nodes = memory_get(&g->memory, g->n_nodes + 1, sizeof(*nodes));
 	if (!nodes)
 		return ort_no_memory();
@@ -94,6 +95,7 @@ static OrtStatus *take_parts(struct provider *p, struct graph *g, OrtEpGraphSupp
 							      &fusion));
 		taken += parts[i].n_nodes;
 	}
+	p->taken = taken;
 	log_text(p->how.log, ORT_LOGGING_LEVEL_INFO, "vta: %zu of %zu nodes, in %zu parts, on %s",
 		 taken, g->n_nodes, n, p->how.cards[0]);
 	return NULL;
@@ -119,8 +121,15 @@ static OrtStatus *ORT_API_CALL provider_capability(OrtEp *ep, const OrtGraph *gr
 {
 	struct graph g;
 	bool body = true;
-	OrtStatus *err = graph_read(&g, graph);
+	OrtStatus *err;
 
+	/*
+	 * Asked again when functions have become nodes, ONNX Runtime gives parts the names that it
+	 * gave before (1.23.2), and fails: these nodes stay with it.
+	 */
+	if (provider_of(ep)->taken)
+		return NULL;
+	err = graph_read(&g, graph);
 	if (!err)
 		err = is_body(&g, &body);
 	if (!err && !body)
@@ -188,6 +197,19 @@ static OrtStatus *read_number(const OrtSessionOptions *options, const char *name
 		return ort_fail(ORT_INVALID_ARGUMENT,
 				"option %s is \"%s\", not a number from 1 to %u", name, text, most);
 	*number = (unsigned int)n;
+	return NULL;
+}
+
+/* Read an option that is 0 or 1. */
+static OrtStatus *read_flag(const OrtSessionOptions *options, const char *name, bool *flag)
+{
+	char text[32];
+
+	TRY(read_option(options, name, text, sizeof(text)));
+	if (text[0] && strcmp(text, "0") && strcmp(text, "1"))
+		return ort_fail(ORT_INVALID_ARGUMENT, "option %s is \"%s\", not 0 or 1", name,
+				text);
+	*flag = text[0] == '1';
 	return NULL;
 }
 
@@ -375,6 +397,8 @@ static OrtStatus *ORT_API_CALL factory_create(OrtEpFactory *f,
 	err = choose_cards(&p->how, options, metadata, n);
 	if (!err)
 		err = read_number(options, "calibration_runs", RUNS_MAX, &p->how.runs);
+	if (!err)
+		err = read_flag(options, "all", &p->how.all);
 	if (!err)
 		err = read_contexts(options, &p->how.contexts);
 	if (!err)

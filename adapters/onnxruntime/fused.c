@@ -92,6 +92,7 @@ static OrtStatus *compile(struct fused *f, unsigned int images, bool no_card, ui
 {
 	const struct vtac_net_options how = {
 		.core = &f->how->core, .name = "onnxruntime", .no_card = no_card,
+		.no_prune = f->how->all,
 		.images = images, .image = images ? read_kept : NULL, .priv = f };
 	struct vtac_net *net = vtac_net_new();
 	OrtStatus *err = NULL;
@@ -301,7 +302,8 @@ static OrtStatus *plan_observation(struct fused *f)
 /* Does the model lack scales, so that runs have to be observed? */
 static OrtStatus *needs_images(struct fused *f, bool *needs)
 {
-	const struct vtac_net_options how = { .core = &f->how->core };
+	const struct vtac_net_options how = {
+		.core = &f->how->core, .no_prune = f->how->all };
 	struct vtac_net_placement place = { 0 };
 	struct vtac_net *net = vtac_net_new();
 	OrtStatus *err = NULL;

@@ -134,20 +134,7 @@ OrtStatus *context_read(const OrtNode *node, uint8_t **image, size_t *size);
 OrtStatus *context_write(const OrtNode *node, const uint8_t *image, size_t size,
 			 OrtNode **context);
 
-/* ---- select.c ---- */
-
-/**
- * select_nodes() - choose nodes that run on the card, with those between them
- * @g: the graph
- * @core: the card's
- * @parts: out: parts that a path never leaves and enters again, in @g's memory
- * @n: out: number of parts
- * @log: for sentences on nodes that are not taken
- */
-OrtStatus *select_nodes(struct graph *g, const struct vtaops_core *core, struct part **parts,
-			size_t *n, const OrtLogger *log);
-
-/* ---- fused.c ---- */
+/* ---- factory.c ---- */
 
 #define CARDS_MAX	64
 
@@ -157,10 +144,24 @@ struct choice {
 	unsigned int n_cards;
 	char *fallback;			/* device that computes while no card is up; or NULL */
 	unsigned int runs;		/* that a float model is observed in */
+	bool all;			/* take nodes that cards compute slower, or not at all */
 	bool contexts;			/* the session writes EPContext nodes */
 	struct vtaops_core core;
 	const OrtLogger *log;
 };
+
+/* ---- select.c ---- */
+
+/**
+ * select_nodes() - choose nodes that run on the card, with those between them
+ * @g: the graph
+ * @how: the session's choice
+ * @parts: out: parts that a path never leaves and enters again, in @g's memory
+ * @n: out: number of parts
+ */
+OrtStatus *select_nodes(struct graph *g, const struct choice *how, struct part **parts, size_t *n);
+
+/* ---- fused.c ---- */
 
 /**
  * fused_new() - compile a part of a graph, and load it on the cards

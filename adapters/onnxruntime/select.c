@@ -15,8 +15,7 @@
 
 struct choose {
 	struct graph *g;
-	const struct vtaops_core *core;
-	const OrtLogger *log;
+	const struct choice *how;
 	bool *taken;		/* of nodes */
 	size_t *part;		/* of nodes: the least node of its part */
 	size_t *level;		/* of nodes */
@@ -146,8 +145,8 @@ static void give_back(struct choose *c, size_t i, const char *why)
 		err = ort->Node_GetOperatorType(c->g->nodes[i].node, &type);
 	if (err)
 		ort->ReleaseStatus(err);
-	log_text(c->log, ORT_LOGGING_LEVEL_INFO, "vta: %.120s (%.40s) stays with ONNX Runtime: %s",
-		 name, type, why);
+	log_text(c->how->log, ORT_LOGGING_LEVEL_INFO,
+		 "vta: %.120s (%.40s) stays with ONNX Runtime: %s", name, type, why);
 	c->taken[i] = false;
 	c->changed = true;
 }
@@ -209,17 +208,18 @@ static void give_back_refused(struct choose *c, const struct part *p, const stru
 		give_back_all(c, p, vtac_net_error(net));
 }
 
-/* Does the card run any node of the part? Nodes that are refused are given back. */
-static OrtStatus *try_part(struct choose *c, const struct part *p, bool *card)
+/* Is the part the provider's? Nodes that are refused are given back. */
+static OrtStatus *try_part(struct choose *c, const struct part *p, bool *ours)
 {
-	const struct vtac_net_options how = { .core = c->core };
+	const struct vtac_net_options how = {
+		.core = &c->how->core, .no_prune = c->how->all };
 	struct vtac_net_placement place;
 	struct vtac_net *net;
 	uint8_t *file = NULL;
 	size_t size = 0;
 	OrtStatus *err;
 
-	*card = false;
+	*ours = false;
 	err = model_write(c->g, p, true, &file, &size);
 	if (err && ort->GetErrorCode(err) == ORT_NOT_IMPLEMENTED) {
 		give_back_all(c, p, ort->GetErrorMessage(err));
@@ -236,7 +236,7 @@ static OrtStatus *try_part(struct choose *c, const struct part *p, bool *card)
 	if (vtac_net_read_onnx(net, file, size, NULL) || vtac_net_place(net, &how, &place))
 		give_back_refused(c, p, net);
 	else
-		*card = place.card > 0;
+		*ours = place.card > 0 || c->how->all;
 	vtac_net_free(net);
 	free(file);
 	return NULL;
@@ -250,7 +250,7 @@ static OrtStatus *try_parts(struct choose *c, struct part *parts, size_t *n)
 	find_parts(c);
 	for (size_t i = 0; i < c->g->n_nodes; i++) {
 		struct part *p = &parts[*n];
-		bool card;
+		bool ours;
 
 		if (!c->taken[i] || find_part(c->part, i) != i)
 			continue;
@@ -258,8 +258,8 @@ static OrtStatus *try_parts(struct choose *c, struct part *parts, size_t *n)
 		check_border(c, p);
 		if (c->changed)
 			continue;
-		TRY(try_part(c, p, &card));
-		*n += card;
+		TRY(try_part(c, p, &ours));
+		*n += ours;
 	}
 	return NULL;
 }
@@ -279,10 +279,9 @@ static OrtStatus *add_contexts(struct graph *g, struct part *parts, size_t *n)
 	return NULL;
 }
 
-OrtStatus *select_nodes(struct graph *g, const struct vtaops_core *core, struct part **parts,
-			size_t *n, const OrtLogger *log)
+OrtStatus *select_nodes(struct graph *g, const struct choice *how, struct part **parts, size_t *n)
 {
-	struct choose c = { .g = g, .core = core, .log = log };
+	struct choose c = { .g = g, .how = how };
 
 	*n = 0;
 	c.taken = memory_get(&g->memory, g->n_nodes + 1, sizeof(*c.taken));
