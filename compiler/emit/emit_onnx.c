@@ -152,7 +152,7 @@ int vtac_emit_onnx(struct vtac_graph *g, const uint8_t *image, size_t size, uint
 {
 	size_t n = (size_t)g->n_inputs + g->n_outputs + 1;
 	struct lists l = { .values = calloc(n, sizeof(*l.values)),
-			   .infos = calloc(n, sizeof(*l.infos)),
+			   .infos = calloc(n, sizeof(void *)),
 			   .names = calloc(n, sizeof(*l.names)) };
 
 	*model = l.values && l.infos && l.names ? write_model(g, image, size, &l, packed) : NULL;
