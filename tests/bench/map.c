@@ -13,6 +13,10 @@
 /* Apart from what the driver hands out by itself, from the bottom up. */
 #define WALK_ADDR	0xc0000000u
 
+/* Page walks in a MiB, one for each entry */
+#define WALKS_PAGES	256.0
+#define WALKS_BLOCKS	0.5
+
 enum source { HOST, CARD, PINNED, PINNED_HUGE };
 
 struct job {
@@ -155,13 +159,20 @@ static uint64_t walks(struct bench *bench, struct vtadev_buf *buf)
 	return after.page_walks - before.page_walks;
 }
 
-static void one_walk(struct bench *bench, const char *name, struct vtadev_buf *buf,
+/* At most @most in a MiB: one for each entry of the page table that the buffer can have. */
+static void one_walk(struct bench *bench, const char *name, struct vtadev_buf *buf, double most,
 		     struct json_object *list)
 {
 	struct json_object *entry = json_object_new_object();
 	uint64_t n = walks(bench, buf);
+	double each = (double)n * (double)MIB / (double)WALK_BYTES;
+	char what[96];
 
-	printf("%-48s %8.1f\n", name, (double)n * (double)MIB / (double)WALK_BYTES);
+	printf("%-48s %8.1f\n", name, each);
+	if (most > 0) {
+		snprintf(what, sizeof(what), "page walks in a MiB, %s", name);
+		bench_target(bench, what, each, AT_MOST, most);
+	}
 	json_object_object_add(entry, "what", json_object_new_string(name));
 	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)WALK_BYTES));
 	json_object_object_add(entry, "page_walks", json_object_new_int64((int64_t)n));
@@ -170,18 +181,18 @@ static void one_walk(struct bench *bench, const char *name, struct vtadev_buf *b
 }
 
 static void allocated_walks(struct bench *bench, const char *name, unsigned int flags,
-			    uint32_t addr, struct json_object *list)
+			    uint32_t addr, double most, struct json_object *list)
 {
 	struct vtadev_buf *buf;
 
 	must(vtadev_buf_alloc_at(bench->dev, WALK_BYTES, flags, 0, addr, &buf), name);
-	one_walk(bench, name, buf, list);
+	one_walk(bench, name, buf, most, list);
 }
 
-static void pinned_walks(struct bench *bench, const char *name, int huge,
+static void pinned_walks(struct bench *bench, const char *name, enum pages pages, double most,
 			 struct json_object *list)
 {
-	char *user = touched(WALK_BYTES, huge ? HUGE_PAGES : SMALL_PAGES);
+	char *user = touched(WALK_BYTES, pages);
 	struct vtadev_buf *buf;
 	int err;
 
@@ -189,7 +200,7 @@ static void pinned_walks(struct bench *bench, const char *name, int huge,
 	if (err)
 		printf("%-48s SKIP: %s\n", name, vtadev_strerror(err));
 	else
-		one_walk(bench, name, buf, list);
+		one_walk(bench, name, buf, most, list);
 	munmap(user, WALK_BYTES);
 }
 
@@ -198,12 +209,17 @@ void bench_walks(struct bench *bench)
 	struct json_object *list = json_object_new_array();
 
 	printf("\nPage walks for each MiB, first access (counted by the card)\n");
-	allocated_walks(bench, "card memory, 4 KiB pages", VTADEV_CARD, WALK_ADDR + 4096, list);
-	allocated_walks(bench, "card memory, 2 MiB blocks", VTADEV_CARD, WALK_ADDR, list);
-	allocated_walks(bench, "host memory, 4 KiB pages", VTADEV_HOST, WALK_ADDR + 4096, list);
+	allocated_walks(bench, "card memory, 4 KiB pages", VTADEV_CARD, WALK_ADDR + 4096,
+			WALKS_PAGES, list);
+	allocated_walks(bench, "card memory, 2 MiB blocks", VTADEV_CARD, WALK_ADDR,
+			WALKS_BLOCKS, list);
+	allocated_walks(bench, "host memory, 4 KiB pages", VTADEV_HOST, WALK_ADDR + 4096,
+			WALKS_PAGES, list);
+	/* The kernel gives as many blocks as it has. */
 	allocated_walks(bench, "host memory, 2 MiB blocks where they are",
-			VTADEV_HOST, WALK_ADDR, list);
-	pinned_walks(bench, "pinned memory, 4 KiB pages", 0, list);
-	pinned_walks(bench, "pinned memory, huge pages", 1, list);
+			VTADEV_HOST, WALK_ADDR, 0, list);
+	pinned_walks(bench, "pinned memory, 4 KiB pages", SMALL_PAGES, WALKS_PAGES, list);
+	pinned_walks(bench, "pinned memory, scattered pages", SCATTERED_PAGES, WALKS_PAGES, list);
+	pinned_walks(bench, "pinned memory, huge pages", HUGE_PAGES, WALKS_BLOCKS, list);
 	json_object_object_add(bench->results, "walks", list);
 }
