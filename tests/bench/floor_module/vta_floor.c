@@ -50,6 +50,7 @@ struct floor {
 	dma_addr_t data_bus;
 	struct vta_status_page *page;
 	dma_addr_t page_bus;
+	struct vta_desc desc;		/* of the last run */
 	u64 submitted;			/* descriptors so far */
 	struct completion done;		/* the interrupt has come */
 };
@@ -114,16 +115,31 @@ static int floor_sleep(struct floor *floor)
 	return floor_seq(floor) < floor->submitted ? -EIO : 0;
 }
 
-static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+static u64 floor_stamped(const struct floor *floor)
 {
-	struct floor *floor = container_of(file->private_data, struct floor, misc);
+	return le64_to_cpu(floor->data->stamp.end) - le64_to_cpu(floor->data->stamp.start);
+}
+
+/* One launch, for a program that sleeps by a system call. */
+static long floor_launch(struct floor *floor)
+{
+	long ret;
+
+	mutex_lock(&floor->lock);
+	floor_submit(floor, &floor->desc);
+	ret = floor_sleep(floor);
+	if (!ret)
+		ret = min_t(u64, floor_stamped(floor), INT_MAX);
+	mutex_unlock(&floor->lock);
+	return ret;
+}
+
+static long floor_run(struct floor *floor, unsigned long arg)
+{
 	struct vta_floor_run *run;
-	struct vta_desc desc;
 	unsigned int i;
 	int ret = 0;
 
-	if (cmd != VTA_FLOOR_IOCTL_RUN)
-		return -ENOTTY;
 	run = memdup_user((void __user *)arg, sizeof(*run));
 	if (IS_ERR(run))
 		return PTR_ERR(run);
@@ -134,23 +150,36 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	}
 
 	mutex_lock(&floor->lock);
-	desc = floor_desc(floor, run);
+	floor->desc = floor_desc(floor, run);
 	for (i = 0; i < run->launches && !ret; i++) {
 		unsigned long slept = current->nvcsw;
 		u64 start = ktime_get_ns();
 
-		floor_submit(floor, &desc);
+		floor_submit(floor, &floor->desc);
 		ret = run->flags & VTA_FLOOR_SLEEP ? floor_sleep(floor) : floor_spin(floor);
 		run->ns[i] = ktime_get_ns() - start;
 		run->slept[i] = current->nvcsw - slept;
-		run->job_ns[i] = le64_to_cpu(floor->data->stamp.end) -
-				 le64_to_cpu(floor->data->stamp.start);
+		run->job_ns[i] = floor_stamped(floor);
 	}
 	mutex_unlock(&floor->lock);
 	if (!ret && copy_to_user((void __user *)arg, run, sizeof(*run)))
 		ret = -EFAULT;
 	kfree(run);
 	return ret;
+}
+
+static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct floor *floor = container_of(file->private_data, struct floor, misc);
+
+	switch (cmd) {
+	case VTA_FLOOR_IOCTL_RUN:
+		return floor_run(floor, arg);
+	case VTA_FLOOR_IOCTL_LAUNCH:
+		return floor_launch(floor);
+	default:
+		return -ENOTTY;
+	}
 }
 
 static const struct file_operations floor_fops = {

@@ -36,4 +36,10 @@ struct vta_floor_run {
 
 #define VTA_FLOOR_IOCTL_RUN	_IOWR(0xe8, 0x00, struct vta_floor_run)
 
+/*
+ * Launch the last run's descriptor once, and sleep until the interrupt. Returns its time in ns by
+ * its stamp.
+ */
+#define VTA_FLOOR_IOCTL_LAUNCH	_IO(0xe8, 0x01)
+
 #endif /* VTA_FLOOR_H */
