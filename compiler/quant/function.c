@@ -19,7 +19,7 @@
 #define HEIGHTS		9	/* of a knot that are tried, within its window */
 #define PLACES_MAX	14
 #define RMS_MAX		0.41	/* steps: rounding's own error is 1 / sqrt(12) */
-#define WORST_MAX	1.45	/* of a path, so that rounded results are a step apart at most */
+#define WORST_MAX	1.45	/* of a path: rounded, it is a step apart at most */
 
 /* Exact results for the inputs @first to @last, in steps of the output, and the limits there. */
 struct target {
@@ -41,7 +41,7 @@ struct course {
 
 struct path {
 	int lines;
-	int at[INPUTS + 1];		/* places of knots, the first and the last one included */
+	int at[INPUTS + 1];		/* places of knots, both ends included */
 	double value[INPUTS + 1];
 };
 
@@ -49,7 +49,7 @@ struct path {
 
 struct search {
 	struct course *course;
-	int16_t from[INPUTS * HEIGHTS];	/* knot before, by place * HEIGHTS + height; -1: none */
+	int16_t from[INPUTS * HEIGHTS];	/* knot before, as heights are numbered; -1: none */
 	int16_t queue[INPUTS * HEIGHTS];
 	bool seen[INPUTS * HEIGHTS];
 	int head, tail;
@@ -531,7 +531,7 @@ int fit_function(struct quantiser *q, struct vtac_node *node)
 	set_target(q, node, &f->target);
 	try_forms(f);
 	err = f->best.formula.count ? keep_best(q, node, f) :
-		vtac_fail(q->g, node, "The card's ALU cannot compute its function at these scales.");
+		vtac_fail(q->g, node, "The card cannot compute its function at these scales.");
 	free(f);
 	return err;
 }

@@ -176,7 +176,7 @@ static int check_formula(struct pass *p)
 		if (r->lo > r->hi || r->lo < p->least || r->hi > p->most ||
 		    r->mul < -32768 || r->mul > 32767)
 			return ops_fail(p->b, VTAOPS_EINVAL,
-					"a ramp is beyond INP, or its factor has more than 16 bits");
+					"a ramp is beyond INP, or its factor has over 16 bits");
 	}
 	if (!is_offset(f->offset) || !is_offset(f->bias))
 		return ops_fail(p->b, VTAOPS_EINVAL, "the offset is more than 262136");

@@ -113,7 +113,8 @@ static void choose_scales(struct trial *t, unsigned int pair)
 	t->scale[1] = (hi - lo) / (float)n * (float)exp(uniform(pair % 5 ? -0.2 : -1.5, 0.7));
 	if (!(t->scale[1] > 0))
 		t->scale[1] = 1;
-	t->zero[1] = pair % 3 == 0 ? 0 : limit(rint(t->least - lo / t->scale[1]), t->least, t->most);
+	t->zero[1] = pair % 3 == 0 ? 0 :
+		     limit(rint(t->least - lo / t->scale[1]), t->least, t->most);
 }
 
 /* A file's scale is of bytes: one of 4 bits is made of it for the same range. */
