@@ -87,12 +87,16 @@ static int add_copy(struct vtac_graph *g, struct vtac_tensor *from, struct vtac_
 static bool has_same_quant(const struct quantiser *q, const struct vtac_node *node, enum vtac_op op,
 			   const struct vtac_tensor *t)
 {
-	const struct vtac_tensor *ints;
+	const struct vtac_tensor *scale = node->n_in > 1 ? node->in[1] : NULL, *ints;
+	const struct vtac_tensor *zero = node->n_in > 2 ? node->in[2] : NULL;
 
-	if (node->op != op || !vtac_is_given(t) || t->quant.scale[0] != q->scale[t->id])
+	if (node->op != op || !scale || !scale->data || vtac_elements(scale) != 1 ||
+	    *(const float *)scale->data != q->scale[t->id] ||
+	    (zero && (!zero->data || vtac_elements(zero) != 1 || zero->dtype != VTAC_I8)))
 		return false;
 	ints = op == VTAC_QUANTIZE ? node->out[0] : node->in[0];
-	return ints->dtype == VTAC_I8 && (t->quant.zero ? t->quant.zero[0] : 0) == q->zero[t->id];
+	return ints->dtype == VTAC_I8 &&
+	       (zero ? *(const int8_t *)zero->data : 0) == q->zero[t->id];
 }
 
 /* The integers that @t was made of, or a QUANTIZE's. */

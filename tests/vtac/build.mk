@@ -26,6 +26,7 @@ $(foreach p,$(VTAC_FLOATS) $(ONNX_NODES),$(call program,$(p),$(p:build/%=%.c),\
 CHECK_PROGRAMS += $(VTAC_BIN) $(ONNX_NODES) $(VTAC_FLOATS)
 CHECKS += \
 	"vtac-completion=tests/cli/completion.sh $(VTAC_BIN)" \
+	"vtac-borders=tests/vtac/borders.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 	"vtac-functions=tests/vtac/functions.py $(VTAC_BIN)" \
 	"vtac-linear=tests/vtac/linear.py $(VTAC_BIN)" \
