@@ -32,7 +32,9 @@
 #define SPIN_NS		2000000000
 #define JOB_NS		2e6
 
-enum way { FLOOR_SPIN, OURS_SPIN, OURS_SHORT, FLOOR_SLEEP, FLOOR_CALL, OURS_SLEEP, OURS_LONG, WAYS };
+enum way {
+	FLOOR_SPIN, OURS_SPIN, OURS_SHORT, FLOOR_SLEEP, FLOOR_CALL, OURS_SLEEP, OURS_LONG, WAYS
+};
 
 static const struct {
 	const char *name;
