@@ -5,7 +5,8 @@
     borders.py VTAC VTACTL
 
 MaxPool of int8 runs on the CPU between two convolutions of the card, whose integers have zero
-point 0 and another scale than the file's, as a convolution that pads reads them too. The card's output is compared with the CPU's. Prints TAP.
+point 0 and another scale than the file's, as a convolution that pads reads them too.
+The card's output is compared with the CPU's. Prints TAP.
 """
 import os
 import subprocess
@@ -47,7 +48,8 @@ def model():
         [node("QuantizeLinear", ["x", "x_s", "x_z"], ["xq"]), conv("xq", "x", "w1", "aq", "a"),
          node("MaxPool", ["aq"], ["pq"], kernel_shape=[2, 2], strides=[2, 2]),
          conv("pq", "a", "w2", "yq", "y"), conv("aq", "a", "w2", "bq", "y"),
-         node("DequantizeLinear", ["bq", "y_s", "y_z"], ["b"]), node("DequantizeLinear", ["yq", "y_s", "y_z"], ["y"])],
+         node("DequantizeLinear", ["bq", "y_s", "y_z"], ["b"]),
+         node("DequantizeLinear", ["yq", "y_s", "y_z"], ["y"])],
         "borders", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, CHANNELS, SIZE, SIZE])],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "yb"], constants)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)])

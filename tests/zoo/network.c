@@ -304,7 +304,8 @@ static int compare_outputs(struct zoo *z, struct vtaprog *prog)
 		output++;
 	}
 	printf("sqnr %.1f\ndiffer %u\n", least, differ);
-	return output + z->g->n_sizes == z->g->n_outputs ? 0 : fail(z, "the program", "an output is missing");
+	return output + z->g->n_sizes == z->g->n_outputs ? 0 :
+	       fail(z, "the program", "an output is missing");
 }
 
 static int run(struct zoo *z, struct vtadev *dev, const uint8_t *data, size_t size)
