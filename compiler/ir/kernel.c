@@ -726,7 +726,8 @@ static int check_operands(struct vtac_graph *g, const struct vtac_node *node,
 
 		if (c->need.bytes[i] <= bytes)
 			continue;
-		vtac_fail(g, node, "Internal error: %.120s has %llu bytes, of which kernel %s takes %llu.",
+		vtac_fail(g, node,
+			  "Internal error: %.120s has %llu bytes, of which kernel %s takes %llu.",
 			  t ? t->name : "An operand that is left out", (unsigned long long)bytes,
 			  vtacpu_kernel_name(c->kernel), (unsigned long long)c->need.bytes[i]);
 		g->error.internal = true;

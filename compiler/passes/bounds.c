@@ -97,11 +97,12 @@ static bool bound_product(const struct vtac_bound *a, const struct vtac_bound *b
 static bool bound_quotient(const struct vtac_bound *a, const struct vtac_bound *b,
 			   struct vtac_bound *y)
 {
-	int64_t least = b->least > 0 ? b->least : 1, most = b->most > 0 ? b->most : 1;
+	bool by_zero = b->least <= 0;
+	int64_t least = by_zero ? 1 : b->least, most = b->most > 0 ? b->most : 1;
 
 	y->least = a->least / (a->least < 0 ? least : most);
 	y->most = a->most / (a->most < 0 ? most : least);
-	if (b->least <= 0) {
+	if (by_zero) {
 		y->least = y->least < 0 ? y->least : 0;
 		y->most = y->most > 0 ? y->most : 0;
 	}

@@ -175,9 +175,11 @@ TEST(work_is_bounded)
 		{ VTACPU_RESAMPLE, { .resample = {
 			VTACPU_F32, 3, { 1, 1, 1 }, { 1, 1, 1 }, VTACPU_LINEAR, 0, 0, 0, 1, 0, 0,
 			{ 0.00001f, 0.00001f, 0.00001f }, { 0 }, { 0 } } } },
-		{ VTACPU_ROI_ALIGN, { .roi_align = { 1, 1, 1, 1, 1, 65535, 1024, 1024, 0, 0, 1 } } },
+		{ VTACPU_ROI_ALIGN, { .roi_align = {
+			1, 1, 1, 1, 1, 65535, 1024, 1024, 0, 0, 1 } } },
 		{ VTACPU_NMS, { .nms = { 1, 1, 1 << 24, 1 << 24, 0, 0, 0, 0.5f, 0 } } },
-		{ VTACPU_DFT_F32, { .dft_f32 = { 1, 1 << 20, 1 << 8, 1, 1, 1 << 20, 1 << 20, 0, 0, 0 } } },
+		{ VTACPU_DFT_F32, { .dft_f32 = {
+			1, 1 << 20, 1 << 8, 1, 1, 1 << 20, 1 << 20, 0, 0, 0 } } },
 		{ VTACPU_DET_F32, { .det_f32 = { 1, 16000 } } },
 	};
 
