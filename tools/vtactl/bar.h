@@ -25,7 +25,7 @@ const char *colour_end(enum colour colour);
 
 #define BAR_MAX	32
 
-/* A bar of @width signs, at most BAR_MAX - 3, as "[###---]"; any share above 0 is a sign at least. */
+/* A bar of @width signs, at most BAR_MAX - 3, as "[###---]"; a share above 0 has one at least. */
 const char *bar_text(double share, unsigned int width, char text[BAR_MAX]);
 
 #endif /* VTACTL_BAR_H */
