@@ -208,7 +208,7 @@ struct vtac_slice {
  */
 struct vtac_body {
 	struct vtac_node **nodes;	/* in order */
-	struct vtac_tensor **in;	/* its inputs, and what it captures of the graph around it */
+	struct vtac_tensor **in;	/* its inputs, then captures of the graph around it */
 	struct vtac_tensor **out;
 	unsigned int n_nodes, n_in, n_captures, n_out, n_tensors;
 };

@@ -70,8 +70,9 @@ static struct vtac_tensor *capture(struct onnx_reader *r, struct onnx_scope *sco
 	t = outer->data ? vtac_tensor_const(r->g, name, outer->dtype, outer->rank, outer->dims,
 					    outer->data, false) :
 		vtac_tensor_new(r->g, name, VTAC_F32);
-	if (!define_in(r, scope, name, t) || array_grow(r->g, (void **)&scope->outer, scope->n_captures, &scope->max_outer,
-			     sizeof(void *)) ||
+	if (!define_in(r, scope, name, t) ||
+	    array_grow(r->g, (void **)&scope->outer, scope->n_captures, &scope->max_outer,
+		       sizeof(void *)) ||
 	    array_grow(r->g, (void **)&scope->inner, scope->n_captures, &scope->max_inner,
 		       sizeof(void *)))
 		return NULL;
