@@ -303,8 +303,8 @@ struct vtac_post {
 struct vtac_function {
 	struct vtaops_formula formula;
 	uint32_t cycles;	/* of an element, nearly */
-	int worst;		/* the most steps that a result is away from the exact one's nearest */
-	float rms;		/* in steps, the mean error of all inputs against the exact results */
+	int worst;		/* the most steps between a result and the exact one's nearest */
+	float rms;		/* in steps, of all inputs, against the exact results */
 };
 
 /* real = scale * (integer - zero); n is 1, or the size of dimension axis. */

@@ -221,7 +221,7 @@ int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p)
 
 /* ---- the graph ---- */
 
-static int32_t type_in(const struct onnx_reader *r, Onnx__ValueInfoProto *const *infos, size_t n,
+static int32_t type_in(const struct onnx_reader *r, Onnx__ValueInfoProto **infos, size_t n,
 		       const struct vtac_tensor *t)
 {
 	for (size_t i = 0; i < n; i++)

@@ -267,9 +267,10 @@ static struct vtac_tensor *unpooled_shape(struct onnx_node *n, struct vtac_tenso
 		return NULL;
 	for (size_t i = 0; i < axes; i++) {
 		const int64_t v[] = { kernel[i], strides[i], pads[i], pads[axes + i] };
+		static const int64_t least[] = { 1, 1, 0, 0 };
 
 		for (size_t k = 0; k < 4; k++)
-			if (v[k] < (k < 2) || v[k] > INT32_MAX) {
+			if (v[k] < least[k] || v[k] > INT32_MAX) {
 				onnx_fail(n, "A kernel, stride or pad of it is %lld.",
 					  (long long)v[k]);
 				return NULL;
