@@ -49,7 +49,7 @@ const struct core_model *core_model_load(const struct core_config *cfg, const ch
 	model = dlsym(object, CORE_MODEL_SYMBOL);
 	if (!model || model->version != CORE_MODEL_VERSION) {
 		dlclose(object);
-		return fail(err, err_len, "%s is not a model of version %u", path,
+		return fail(err, err_len, "%s is not a model of version %d", path,
 			    CORE_MODEL_VERSION);
 	}
 	if (!same_config(&model->config, cfg)) {
