@@ -74,7 +74,7 @@ static int set_inputs(struct reading *s)
 
 	if (!in)
 		return -1;
-	memcpy(in, body->in, body->n_in * sizeof(in[0]));
+	memcpy(in, body->in, body->n_in * sizeof(void *));
 	for (unsigned int i = 0; i < s->scope.n_captures; i++)
 		if (!s->scope.inner[i]->data)
 			in[body->n_in + body->n_captures++] = s->scope.inner[i];
@@ -174,14 +174,14 @@ static int read_subgraph(struct reading *s, struct onnx_node *n, const char *att
 
 	*s = (struct reading){ .n = n, .attr = attr, .file = a ? a->g : NULL,
 			       .first_node = n->g->n_nodes, .first_tensor = n->g->n_tensors };
+	s->body = vtac_alloc(n->g, 1, sizeof(*s->body));
+	if (!s->body)
+		return -1;
 	if (!s->file)
 		return onnx_fail(n, "It has no sub-graph %s.", attr);
 	if (s->file->n_input != n_in || s->file->n_output < least || s->file->n_output > 65536)
 		return onnx_fail(n, "Its %s has %zu inputs and %zu outputs, for %u and %u.", attr,
 				 s->file->n_input, s->file->n_output, n_in, least);
-	s->body = vtac_alloc(n->g, 1, sizeof(*s->body));
-	if (!s->body)
-		return -1;
 	s->body->n_in = n_in;
 	s->body->n_out = (unsigned int)s->file->n_output;
 	s->body->in = vtac_alloc(n->g, n_in + 1u, sizeof(void *));

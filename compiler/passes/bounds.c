@@ -284,10 +284,11 @@ int bounds_most(struct sizes *s, struct vtac_tensor *size, int64_t most)
 int bounds_either(struct sizes *s, struct vtac_tensor *y, const struct vtac_tensor *a,
 		  const struct vtac_tensor *b)
 {
-	struct vtac_bound of_a[BOUNDS_MAX], of_b[BOUNDS_MAX];
+	struct vtac_bound of_a[BOUNDS_MAX] = {}, of_b[BOUNDS_MAX] = {};
 	int64_t n = vtac_elements(y);
 
-	if (!bounds_get(a, of_a) || !bounds_get(b, of_b))
+	if (!bounds_get(a, of_a) || !bounds_get(b, of_b) || vtac_elements(a) != n ||
+	    vtac_elements(b) != n)
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
 		if (bounds_known(&of_a[i]) && bounds_known(&of_b[i]) &&

@@ -78,7 +78,7 @@ static int make_body(struct vtac_graph *g, struct vtac_node *node, const struct 
 
 	if (!map || check_room(g, node, body))
 		return -1;
-	for (unsigned int i = 0; i < body->n_in; i++)
+	for (unsigned int i = 0; in && i < body->n_in; i++)
 		map[body->in[i]->id] = in[i];
 	for (unsigned int i = 0; i < body->n_captures; i++)
 		map[body->in[body->n_in + i]->id] = node->in[first + i];
@@ -108,8 +108,9 @@ static bool is_refused(const struct vtac_node *node, unsigned int slot)
 /* One truth value? It becomes a scalar. NULL: an error. */
 static struct vtac_tensor *condition_of(struct sizes *s, struct vtac_tensor *t)
 {
-	if (t->dtype != VTAC_BOOL || vtac_elements(t) != 1) {
-		vtac_fail(s->g, s->node, "Its condition %.120s is not one truth value.", t->name);
+	if (!t || t->dtype != VTAC_BOOL || vtac_elements(t) != 1) {
+		vtac_fail(s->g, s->node, "Its condition %.120s is not one truth value.",
+			  t ? t->name : "");
 		return NULL;
 	}
 	return sizes_reshaped(s, t, 0, NULL);

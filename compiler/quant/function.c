@@ -107,6 +107,7 @@ static bool extend(struct search *s, int knot, double *slope)
 static void trace(const struct search *s, int knot, double slope, struct path *p)
 {
 	const struct course *c = s->course;
+	int place = knot / HEIGHTS;
 
 	p->lines = 1;
 	for (int k = knot; s->from[k] >= 0; k = s->from[k])
@@ -116,7 +117,7 @@ static void trace(const struct search *s, int knot, double slope, struct path *p
 		p->value[i] = c->heights[k];
 	}
 	p->at[p->lines] = c->n - 1;
-	p->value[p->lines] = p->value[p->lines - 1] + slope * (c->n - 1 - knot / HEIGHTS);
+	p->value[p->lines] = p->value[p->lines - 1] + slope * (c->n - 1 - place);
 }
 
 static bool find_path(struct course *c, struct search *s, struct path *p)
