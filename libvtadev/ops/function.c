@@ -195,6 +195,8 @@ static int init(struct pass *p)
 
 	p->most = (1 << ((1 << b->core->log_inp_width) - 1)) - 1;
 	p->least = -p->most - 1;
+	p->parts = depth >= 4 && ops_depth(b->core->log_uop_depth) >= 6 ? 2 : 1;
+	p->part = depth / p->parts;
 	if (!op->elements)
 		return ops_fail(b, VTAOPS_EINVAL, "no elements");
 	if (check_formula(p) || ops_fetch_init(b, &p->fetch, op->identity))
@@ -204,8 +206,6 @@ static int init(struct pass *p)
 	find_beyond(p->f, p->least, p->most, &p->below, &p->above);
 	p->a = ops_element(b, op->a, op->elements, b->core->inp_bytes);
 	p->out = ops_element(b, op->out, op->elements, b->core->inp_bytes);
-	p->parts = depth >= 4 && ops_depth(b->core->log_uop_depth) >= 6 ? 2 : 1;
-	p->part = depth / p->parts;
 	p->size = min_u32(min_u32(p->part / 2, op->elements),
 			  min_u32(ITER_MAX, ops_fetch_max(b, &p->fetch)));
 	for (uint32_t i = 0; i < p->parts; i++)
