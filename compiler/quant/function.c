@@ -31,7 +31,7 @@ struct target {
 	double exact[INPUTS];	/* by input - least; NaN: any result will do */
 };
 
-/* What a path has to pass: values from lo to hi at each of n places. */
+/* Limits of a path: values from lo to hi at each of n places. */
 struct course {
 	int n;
 	bool fixed;		/* it begins at like[0] */

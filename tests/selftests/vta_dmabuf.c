@@ -285,7 +285,7 @@ TEST_F(share, reset_loses_card_memory_and_keeps_host_memory)
 #define MAPPINGS	20000u	/* at most, on a kernel that makes them in MAPPING_NS */
 #define MAPPING_NS	2000000000ll
 
-/* What the user's process and the test share. */
+/* Memory that the user's process and the test share. */
 struct mapper {
 	_Atomic bool ready, asked;
 	uint32_t last;		/* what the last mapping shows */
