@@ -48,7 +48,7 @@ $(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) $(CLI_CPPFLAGS) -Icard -Ilibv
 
 $(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))
 
-$(call program,$(VTAC_BIN),,,$(VTAC_CMD_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A),\
+$(call program,$(VTAC_BIN),,,$(VTAC_CMD_OBJS) $(CLI_OBJ) $(PROGRESS_OBJ) $(PICTURE_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A),\
 	$$(VTAC_LIBS) $$(PICTURE_LIBS) -ljson-c $$(LIB_LIBS))
 
 # The page of vtac report --html, as an array.

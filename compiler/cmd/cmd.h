@@ -70,8 +70,12 @@ enum output_form { OUTPUT_C, OUTPUT_ONNX, OUTPUT_PROGRAM };
 int output_program(const struct vtac_program *p, const struct output_options *how,
 		   enum output_form form, const char *path);
 
-/* A progress line on a terminal; ended by cmd_progress_end(). */
+/*
+ * cmd_progress.c: the compiler's steps as the progress of the whole command (progress.h). First the
+ * images that it will use, by which the steps' times are estimated.
+ */
+void cmd_progress_plan(unsigned int calibrate, unsigned int measure);
+/* For vtac_options.progress. */
 int cmd_progress(void *priv, const char *what, uint64_t done, uint64_t total);
-void cmd_progress_end(void);
 
 #endif /* VTAC_CMD_H */

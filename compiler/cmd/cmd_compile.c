@@ -12,6 +12,7 @@
 
 #include "cmd.h"
 #include "output.h"
+#include "progress.h"
 
 #define LIST_MAX	256
 #define NUMBER_MAX	(1u << 24)
@@ -75,7 +76,7 @@ static const char help[] =
 	"      --dot              print this graph for graphviz, nodes on the card in blue\n"
 	"      --memory=MIB       memory that the compiler may use (4096)\n"
 	"  -j, --json             print the report as JSON\n"
-	"  -q, --quiet            print no report\n"
+	"  -q, --quiet            print neither the report nor the progress\n"
 	"  -h, --help             print this text\n";
 
 struct compile {
@@ -246,7 +247,7 @@ static int dump(const struct compile *c, const struct vtac_graph *g)
 	struct output out;
 	int err = output_open(&out, path, 0666);
 
-	cmd_progress_end();
+	progress_clear();
 	if (!err) {
 		if (c->dot)
 			vtac_dump_dot(g, out.file);
@@ -318,7 +319,7 @@ static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *
 			.model = c->model, .labels = c->labels, .report = &how,
 			.preprocess = c->has_preprocess ? &c->preprocess : NULL },
 			(enum output_form)c->form, c->output);
-	cmd_progress_end();
+	progress_clear();
 	if (ret || c->quiet)
 		return ret;
 	vtac_report(p, &how, c->output && output_is_stdout(c->output) ? stderr : stdout);
@@ -387,6 +388,11 @@ static int check_files(const struct compile *c)
 	return err ? cmd_fail(CMD_ERROR, c->output, strerror(-err)) : CMD_OK;
 }
 
+static unsigned int count_images(struct cmd_images *images)
+{
+	return cmd_images_given(images) ? cmd_images_all(images)->count : 0;
+}
+
 static int prepare(struct compile *c)
 {
 	struct vtaimage_preprocess *pre = &c->preprocess;
@@ -412,6 +418,10 @@ static int prepare(struct compile *c)
 	c->opt.quant = &c->quant;
 	c->opt.images = cmd_images_given(c->calibrate) ? cmd_images_all(c->calibrate) : NULL;
 	c->opt.progress = cmd_progress;
+	if (c->quiet)
+		progress_off();
+	if (!ret)
+		cmd_progress_plan(count_images(c->calibrate), count_images(c->measure));
 	return ret;
 }
 
@@ -436,7 +446,7 @@ int compile_main(int argc, char **argv)
 		if (!ret)
 			ret = g ? compile(c, g) : cmd_fail(CMD_ERROR, NULL, "out of memory");
 	}
-	cmd_progress_end();
+	progress_clear();
 	vtac_graph_free(g);
 	cmd_images_free(c->calibrate);
 	cmd_images_free(c->measure);

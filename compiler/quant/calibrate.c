@@ -37,8 +37,34 @@ struct search {
 		[VTAC_EQUALISE_FULL + 1];
 	struct vtac_quant_options best;
 	double least;			/* noise / signal with it */
-	unsigned int done;
+	unsigned int done, most;	/* candidates: evaluated, at most */
 };
+
+/* Parts of a candidate in reports of the progress: calibration is the first half. */
+#define CANDIDATE_PARTS	1000u
+
+/* Reports the progress within a candidate as that of the search. */
+static int report_part(void *priv, const char *what, uint64_t done, uint64_t total)
+{
+	const struct search *t = priv;
+	uint64_t part = total ? done * (CANDIDATE_PARTS / 2) / total : 0;
+
+	if (!strcmp(what, "measuring"))
+		part += CANDIDATE_PARTS / 2;
+	return t->opt->progress(t->opt->progress_priv, "choosing",
+				(uint64_t)t->done * CANDIDATE_PARTS + part,
+				(uint64_t)t->most * CANDIDATE_PARTS);
+}
+
+/* The user's options, with the progress of a candidate. */
+static struct vtac_options candidate_options(struct search *t)
+{
+	struct vtac_options opt = *t->opt;
+
+	opt.progress = opt.progress ? report_part : NULL;
+	opt.progress_priv = t;
+	return opt;
+}
 
 /* The evaluation set is spread over all images: returns the number of its image @i. */
 static unsigned int eval_image(const struct search *t, unsigned int i)
@@ -89,8 +115,10 @@ static struct vtac_graph *calibrated_graph(struct search *t, const struct vtac_q
 	struct vtac_graph **g = &t->graphs[how->split][how->merge][how->equalise];
 
 	if (!*g) {
+		const struct vtac_options opt = candidate_options(t);
+
 		*g = vtac_graph_clone(t->g);
-		if (*g && apply_options(*g, t->opt, &t->calib, *how))
+		if (*g && apply_options(*g, &opt, &t->calib, *how))
 			return NULL;
 	}
 	return *g;
@@ -126,22 +154,20 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, doub
 {
 	const struct vtac_graph *from = calibrated_graph(t, how);
 	struct vtac_graph *g = from ? vtac_graph_clone(from) : NULL;
-	struct vtac_options opt = *t->opt;
+	struct vtac_options opt = candidate_options(t);
 	struct vtac_accuracy a;
 	int err;
 
 	if (!g)
 		return -1;
 	opt.quant = how;
-	opt.progress = NULL;
 	err = vtac_pass_residual(g, &opt) || vtac_pass_zero_point(g, &opt) ||
 	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ||
 	      vtac_measure(t->g, g, &opt, &t->eval, &a) ? 1 : 0;
 	if (!err)
 		*noise = noise_of(g, &a);
 	vtac_graph_free(g);
-	if (t->opt->progress)
-		t->opt->progress(t->opt->progress_priv, "choosing", ++t->done, 0);
+	t->done++;
 	return err;
 }
 
@@ -317,8 +343,18 @@ static void choose_sets(struct search *t)
 	t->calib.count = at_most(t->calib.count, fmin(CALIB_IMAGES, CALIB_WORK / work));
 }
 
+/* Most candidates of the search, without that for a network beyond the limits of sums. */
+static unsigned int count_candidates(const struct search *t, const struct vtac_quant_options *asked)
+{
+	return 1u + (asked->split == VTAC_SPLIT_AUTO && vtac_can_channel_split(t->g)) +
+	       2 * (asked->equalise == VTAC_EQUALISE_AUTO) +
+	       (asked->residual == VTAC_RESIDUAL_AUTO && has_residuals(t->g)) +
+	       (asked->range == VTAC_RANGE_AUTO);
+}
+
 static int find_best(struct search *t, const struct vtac_quant_options *asked)
 {
+	t->most = count_candidates(t, asked);
 	if (has_auto(asked) && t->eval.count &&
 	    (search_defaults(t, asked) || search_split(t, asked) || search_equalise(t, asked) ||
 	     search_residual(t, asked) || search_range(t, asked)))

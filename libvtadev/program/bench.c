@@ -35,7 +35,7 @@ struct bench {
 	unsigned int place_count;
 	/* The runs of a phase: warming up, or measured. */
 	uint64_t limit, submitted, done, lost;
-	int64_t until;			/* CLOCK_MONOTONIC; of @limit and this, what comes first */
+	int64_t start, until;		/* CLOCK_MONOTONIC; ends by @limit or by @until */
 	int64_t *latencies;		/* NULL: not kept */
 	uint64_t room;
 	char *why;
@@ -174,12 +174,26 @@ static int reap(struct bench *b, struct place *place)
 	return err;
 }
 
+/* Reports the part of the measurement that is done: of its runs, or of its time. */
+static void report_progress(const struct bench *b)
+{
+	const struct vtadev_bench_opts *o = b->opts;
+	double share;
+
+	if (!b->latencies || !o->progress)
+		return;
+	share = o->runs ? (double)b->done / (double)o->runs :
+		(double)(clock_ns() - b->start) / (double)(b->until - b->start);
+	o->progress(o->priv, share < 1 ? share : 1);
+}
+
 /* Keeps all places busy until the phase ends. */
 static int run_phase(struct bench *b, uint64_t limit, int64_t until)
 {
 	int err = 0;
 
 	b->limit = limit;
+	b->start = clock_ns();
 	b->until = until;
 	b->submitted = 0;
 	b->done = 0;
@@ -195,6 +209,7 @@ static int run_phase(struct bench *b, uint64_t limit, int64_t until)
 		for (unsigned int i = 0; i < b->place_count && !err; i++)
 			if (b->places[i].busy && b->fds[i].revents)
 				err = reap(b, &b->places[i]);
+		report_progress(b);
 	}
 }
 

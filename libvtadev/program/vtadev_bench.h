@@ -43,6 +43,9 @@ extern "C" {
  *          values, the same each time: floats from -1 to 1, any bytes and truth values, and 0 for
  *          integers of 32 and 64 bits, which may be indices
  * @input_count: number of @inputs, which is the program's; 0 if @inputs is NULL
+ * @progress: called after each measured run, in the thread of vtadev_bench(), with the part of the
+ *            measurement that is done, from 0 to 1; may be NULL
+ * @priv: argument of @progress
  */
 struct vtadev_bench_opts {
 	const char *const *cards;
@@ -53,6 +56,8 @@ struct vtadev_bench_opts {
 	int64_t duration_ns;
 	const struct iovec *inputs;
 	unsigned int input_count;
+	void (*progress)(void *priv, double share);
+	void *priv;
 };
 
 /**

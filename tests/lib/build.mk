@@ -39,7 +39,7 @@ $(call test,lib,tests/lib/test_headers.c,$$(LIB_TEST_STRICT),$(LIB_A),$$(LIB_LIB
 
 # Linked to the sanitizer's static runtime: a shared one wants to be loaded
 # before the library that umockdev preloads.
-$(call program,$(LIB_TEST_DIR)/vtactl,,,$(VTACTL_OBJS) $(CLI_OBJ) $(PICTURE_OBJS) $(PROG_OBJS) $(OPS_A) \
+$(call program,$(LIB_TEST_DIR)/vtactl,,,$(VTACTL_OBJS) $(CLI_OBJ) $(PROGRESS_OBJ) $(PICTURE_OBJS) $(PROG_OBJS) $(OPS_A) \
 	$(LIB_OBJS),-static-libasan -static-libubsan $$(VTACTL_LIBS),,asan)
 
 $(LIB_TEST_DIR)/mock.sh: tests/lib/mock.sh tests/tap.sh

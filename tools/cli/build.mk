@@ -4,6 +4,8 @@
 
 CLI_CPPFLAGS := -Itools/cli
 CLI_OBJ := build/tools/obj/cli/cli.o
+# Of commands that take long.
+PROGRESS_OBJ := build/tools/obj/cli/progress.o
 
 $(call objects,build/tools/obj/cli,tools/cli,\
 	-D_GNU_SOURCE $$(CPPFLAGS) -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -g $$(CFLAGS))

@@ -13,6 +13,7 @@
 
 #include "busy.h"
 #include "ctl.h"
+#include "progress.h"
 
 #define ROUNDS_MAX	1000
 #define ROUNDS_MIN	5
@@ -134,20 +135,31 @@ static double scaled(size_t size, int64_t ns)
 	return size ? (double)size * 1e3 / (double)(ns ? ns : 1) : (double)ns / 1e3;
 }
 
+/* Of all measurements, which last equally long. */
+static void show_progress(size_t which, int64_t begin)
+{
+	double part = (double)(ctl_now_ns() - begin) / MEASURE_NS;
+
+	progress_show("measuring", ((double)which + (part < 1 ? part : 1)) /
+		      (sizeof(measures) / sizeof(*measures)));
+}
+
 static int measure(struct rig *rig, size_t which, bool json, struct json_object *results)
 {
-	int64_t times[ROUNDS_MAX], end = ctl_now_ns() + MEASURE_NS;
+	int64_t times[ROUNDS_MAX], begin = ctl_now_ns();
 	size_t n = 0, size = measures[which].size;
 	struct json_object *result;
 
 	rig->size = size;
-	while (n < ROUNDS_MAX && (n < ROUNDS_MIN || ctl_now_ns() < end)) {
+	while (n < ROUNDS_MAX && (n < ROUNDS_MIN || ctl_now_ns() < begin + MEASURE_NS)) {
 		times[n] = measures[which].round(rig);
 		if (times[n] < 0)
 			return ctl_error(measures[which].name, (int)times[n]);
 		n++;
+		show_progress(which, begin);
 	}
 	qsort(times, n, sizeof(*times), by_value);
+	progress_clear();
 	if (!json)
 		printf("%-30s  %10.3f  %10.3f  %-4s  %5zu\n", measures[which].name,
 		       scaled(size, times[n / 2]), scaled(size, times[0]), size ? "MB/s" : "us", n);

@@ -13,7 +13,7 @@ VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 $(call objects,$(VTACTL_DIR),tools/vtactl,\
 	$$(LIB_CPPFLAGS) $(PROG_CPPFLAGS) $(CLI_CPPFLAGS) -Ilibvtadev/picture $$(CPPFLAGS) $$(LIB_WARNINGS) -O2 -g $$(CFLAGS))
 
-$(call program,$(VTACTL_BIN),,,$(VTACTL_OBJS) $(CLI_OBJ) $(OUTPUT_OBJ) $(PICTURE_OBJS) $(PROG_A) $(LIB_A),$$(VTACTL_LIBS))
+$(call program,$(VTACTL_BIN),,,$(VTACTL_OBJS) $(CLI_OBJ) $(PROGRESS_OBJ) $(OUTPUT_OBJ) $(PICTURE_OBJS) $(PROG_A) $(LIB_A),$$(VTACTL_LIBS))
 
 # Not enabled: docs/operating.md.
 SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "progress.h"
 
 int ctl_fail(const char *subject, const char *why)
 {
+	progress_clear();
 	fprintf(stderr, "%s: %s%s%s\n", cli_name(), subject, *subject ? ": " : "", why);
 	return CTL_ERROR;
 }

@@ -12,6 +12,7 @@
 
 #include "ctl.h"
 #include "program.h"
+#include "progress.h"
 #include "vtadev_bench.h"
 
 /* Runs of which the parts are measured, one at a time. */
@@ -29,6 +30,7 @@ struct bench {
 	struct vtadev_card first;	/* likewise */
 	uint32_t images;		/* in a run */
 	double best;			/* images a second */
+	unsigned int row, rows;		/* of the table: measured now, all */
 	struct json_object *results;
 };
 
@@ -184,16 +186,26 @@ static int measure_parts(struct bench *b, struct json_object *to)
 	uint64_t runs = b->m->count && b->m->count < PARTS_RUNS ? b->m->count : PARTS_RUNS;
 	struct vtadev_bench_parts parts;
 	char why[VTADEV_POOL_WHY_MAX];
-	int err = vtadev_bench_parts(b->image, b->names[0], runs, b->inputs.io, b->inputs.count,
-				     &parts, why);
+	int err;
 
+	progress_show("one at a time", 0);
+	err = vtadev_bench_parts(b->image, b->names[0], runs, b->inputs.io, b->inputs.count,
+				 &parts, why);
 	if (err)
 		return ctl_refused(b->names[0], why, err);
+	progress_clear();
 	if (to)
 		json_object_object_add(to, "one_at_a_time", parts_json(b->image, &parts));
 	else
 		print_parts(b, &parts);
 	return CTL_OK;
+}
+
+static void show_progress(void *priv, double share)
+{
+	const struct bench *b = priv;
+
+	progress_show("measuring", (b->row + share) / b->rows);
 }
 
 static int measure_row(struct bench *b, unsigned int cards, uint32_t in_flight)
@@ -203,6 +215,7 @@ static int measure_row(struct bench *b, unsigned int cards, uint32_t in_flight)
 		.cards = b->names, .count = cards, .depth = in_flight, .warmup = m->warmup,
 		.runs = m->count, .duration_ns = (int64_t)(m->seconds * 1e9),
 		.inputs = b->inputs.io, .input_count = b->inputs.count,
+		.progress = show_progress, .priv = b,
 	};
 	struct vtadev_bench_result r;
 	char why[VTADEV_POOL_WHY_MAX];
@@ -211,6 +224,8 @@ static int measure_row(struct bench *b, unsigned int cards, uint32_t in_flight)
 
 	if (err)
 		return ctl_refused(m->run.path, why, err);
+	b->row++;
+	progress_clear();
 	rate = (double)r.runs * b->images * 1e9 / (double)(r.wall_ns ? r.wall_ns : 1);
 	b->best = rate > b->best ? rate : b->best;
 	if (m->json)
@@ -226,11 +241,21 @@ static uint32_t next_count(uint32_t n, uint32_t most)
 	return n >= most ? most + 1 : 2 * n > most ? most : 2 * n;
 }
 
+static unsigned int count_steps(uint32_t most)
+{
+	unsigned int steps = 0;
+
+	for (uint32_t n = 1; n <= most; n = next_count(n, most))
+		steps++;
+	return steps;
+}
+
 static int measure_all(struct bench *b, struct json_object *to)
 {
 	uint32_t most = b->m->in_flight ? b->m->in_flight : IN_FLIGHT;
 	int ret = measure_parts(b, to);
 
+	b->rows = count_steps(b->cards) * count_steps(most);
 	if (!ret && !to)
 		print_heading();
 	for (uint32_t cards = 1; !ret && cards <= b->cards; cards = next_count(cards, b->cards))

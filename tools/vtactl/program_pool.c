@@ -14,6 +14,7 @@
 
 #include "ctl.h"
 #include "program.h"
+#include "progress.h"
 #include "values.h"
 #include "vtadev_pool.h"
 #include "vtaprog.h"
@@ -37,6 +38,16 @@ struct batch {
 	struct column *column;		/* inputs, then outputs */
 	struct iovec *io;		/* of one request */
 };
+
+/* A picture takes about as long to read as a run does. */
+static void show_progress(const struct batch *b, const char *step, size_t done)
+{
+	size_t pictures = (size_t)b->run->picture_count;
+
+	if (b->count)
+		done += pictures;
+	progress_show(step, (double)done / (double)(pictures + (b->count ? b->count : pictures)));
+}
 
 /* ---- Values ---- */
 
@@ -76,7 +87,10 @@ static int load_pictures(struct batch *b, struct column *c)
 	if (!c->values)
 		return ctl_fail("--image", strerror(ENOMEM));
 	for (int i = 0; i < r->picture_count; i++) {
-		void *values = program_picture(b->image, &c->tensor, r->pictures[i]);
+		void *values;
+
+		show_progress(b, "reading", (size_t)i);
+		values = program_picture(b->image, &c->tensor, r->pictures[i]);
 
 		if (!values)
 			return CTL_ERROR;
@@ -188,6 +202,7 @@ static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
 			err = vtadev_caller_wait(caller, -1);
 		while (!err && vtadev_caller_reap(caller, &done, 1) == 1) {
 			taken++;
+			show_progress(b, "running", taken);
 			if (!done.result)
 				continue;
 			bad[done.user_data] = true;
@@ -195,6 +210,7 @@ static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
 			ret = CTL_ERROR;
 		}
 	}
+	progress_clear();
 	return err ? ctl_error("running", err) : ret;
 }
 

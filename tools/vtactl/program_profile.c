@@ -17,6 +17,7 @@
 #include "output.h"
 #include "program.h"
 #include "program_profile.h"
+#include "progress.h"
 #include "vtadev_bench.h"
 
 #define RUN_NS		(600 * 1000000000ll)
@@ -146,7 +147,10 @@ static int run_all(struct job *j, struct vtaprog *prog, bool profiled, struct ti
 		timed[i].end = ctl_now_ns();
 		if (!err && profiled)
 			ret = keep_rows(j, prog, &timed[i].rows);
+		progress_show(profiled ? "profiling" : "measuring",
+			      (profiled ? 0.5 : 0) + 0.5 * (double)(i + 1) / (double)n);
 	}
+	progress_clear();
 	if (err) {
 		char text[VTADEV_LOST_TEXT_MAX];
 

@@ -17,6 +17,7 @@
 
 #include "ctl.h"
 #include "files.h"
+#include "progress.h"
 #include "test.h"
 
 #define CHUNK		((size_t)1 << 20)
@@ -65,6 +66,11 @@ void test_note_error(struct card_test *t, const char *what, int err)
 	}
 }
 
+void test_progress(const struct card_test *t, double share)
+{
+	progress_show(t->part, t->before + share * t->share);
+}
+
 /* Makes the same numbers each time, so that a failure can be repeated. */
 uint32_t test_random(struct card_test *t)
 {
@@ -86,7 +92,12 @@ int test_do(struct card_test *t, const char *what, const struct vta_desc *descs,
 
 /* ---- Memory ---- */
 
-/* Every word with @pattern, or with its own number. */
+/* Of a word; 0: the word's own number. */
+static const uint64_t patterns[] = { 0, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa,
+				     0xffffffffffffffff };
+#define PATTERNS	(sizeof(patterns) / sizeof(*patterns))
+
+/* Fills every word with @pattern. */
 static void put_pattern(uint64_t *words, size_t count, uint64_t pattern, uint64_t first)
 {
 	for (size_t i = 0; i < count; i++)
@@ -95,8 +106,9 @@ static void put_pattern(uint64_t *words, size_t count, uint64_t pattern, uint64_
 
 /* Writes all of card memory before any of it is read: two addresses may be one. */
 static int check_memory(struct card_test *t, struct vtadev_buf *card, size_t size,
-			struct vtadev_buf *host, uint64_t *words, uint64_t pattern)
+			struct vtadev_buf *host, uint64_t *words, size_t round)
 {
+	uint64_t pattern = patterns[round];
 	size_t count = CHUNK / sizeof(*words), at;
 	uint32_t there = vtadev_buf_addr(card), here = vtadev_buf_addr(host);
 	struct vta_desc desc;
@@ -110,6 +122,7 @@ static int check_memory(struct card_test *t, struct vtadev_buf *card, size_t siz
 		desc = vtadev_desc_copy(there + (uint32_t)at, here, CHUNK);
 		if (test_do(t, "copying to the card", &desc, 1))
 			return -1;
+		test_progress(t, ((double)round + 0.5 * (double)at / (double)size) / PATTERNS);
 	}
 	for (at = 0; at < size; at += CHUNK) {
 		put_pattern(words, count, pattern, at / sizeof(*words));
@@ -120,14 +133,14 @@ static int check_memory(struct card_test *t, struct vtadev_buf *card, size_t siz
 		if (memcmp(seen, words, CHUNK))
 			return test_says(t, "card memory does not keep pattern %016llx",
 					  (unsigned long long)pattern);
+		test_progress(t, ((double)round + 0.5 + 0.5 * (double)at / (double)size) /
+			      PATTERNS);
 	}
 	return 0;
 }
 
 static int test_memory(struct card_test *t)
 {
-	static const uint64_t patterns[] = { 0, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa,
-					     0xffffffffffffffff };
 	struct vtadev_buf *card = NULL, *host = NULL;
 	uint64_t *words = malloc(CHUNK), size;
 	int err, ret = -1;
@@ -153,8 +166,8 @@ static int test_memory(struct card_test *t)
 		test_note(t, "no card memory is free: try again when less is used");
 	} else {
 		ret = 0;
-		for (size_t i = 0; !ret && i < sizeof(patterns) / sizeof(*patterns); i++)
-			ret = check_memory(t, card, (size_t)size, host, words, patterns[i]);
+		for (size_t i = 0; !ret && i < PATTERNS; i++)
+			ret = check_memory(t, card, (size_t)size, host, words, i);
 	}
 	vtadev_buf_free(card);
 	vtadev_buf_free(host);
@@ -316,17 +329,19 @@ static int test_interrupts(struct card_test *t)
 
 /* ---- The verb ---- */
 
+/* With the shares of time that they take with --full. */
 static const struct {
 	const char *name;
 	card_test_fn *test;
+	double share;
 } parts[] = {
-	{ "memory", test_memory },
-	{ "copies", test_copies },
-	{ "operations", test_operations },
-	{ "load", test_core_load },
-	{ "gemm", test_core_gemm },
-	{ "alu", test_core_alu },
-	{ "interrupts", test_interrupts },
+	{ "memory", test_memory, 0.94 },
+	{ "copies", test_copies, 0.01 },
+	{ "operations", test_operations, 0.01 },
+	{ "load", test_core_load, 0.01 },
+	{ "gemm", test_core_gemm, 0.01 },
+	{ "alu", test_core_alu, 0.01 },
+	{ "interrupts", test_interrupts, 0.01 },
 };
 
 static struct json_object *result_of(const char *name, bool ok, const char *why)
@@ -346,8 +361,14 @@ static int run_parts(struct card_test *t, bool json)
 	bool all_ok = true;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		bool ok = !parts[i].test(t);
+		bool ok;
 
+		t->part = parts[i].name;
+		t->share = parts[i].share;
+		test_progress(t, 0);
+		ok = !parts[i].test(t);
+		t->before += t->share;
+		progress_clear();
 		all_ok = all_ok && ok;
 		json_object_array_add(array, result_of(parts[i].name, ok, t->why));
 		if (!json)

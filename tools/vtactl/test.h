@@ -18,12 +18,17 @@
  * @queue: a queue whose waits never spin, so that each takes an interrupt
  * @random: state of test_random()
  * @why: the reason, when a part has failed
+ * @part: name of the part that runs
+ * @before: shares of the parts before it, in the whole test
+ * @share: its own
  */
 struct card_test {
 	struct vtadev *dev;
 	struct vtadev_queue *queue;
 	uint64_t random;
 	char why[256];
+	const char *part;
+	double before, share;
 };
 
 /* Runs a part; 0, or -1 with the reason in @why. */
@@ -38,6 +43,9 @@ void test_note_error(struct card_test *t, const char *what, int err);
 /* The same; are -1 for the caller to return. */
 #define test_says(t, ...)		(test_note(t, __VA_ARGS__), -1)
 #define test_error(t, what, err)	(test_note_error(t, what, err), -1)
+
+/* Reports that this share of the part is done, from 0 to 1. */
+void test_progress(const struct card_test *t, double share);
 
 uint32_t test_random(struct card_test *t);
 
