@@ -28,15 +28,6 @@ ends() {
 	cat "$dir/err"
 	[ "$got" -eq "$status" ] && grep -qF -- "$text" "$dir/err"
 }
-# On a terminal: the percents that were shown never go back, and the bar is gone at the end.
-one_bar() {
-	local shown
-
-	script -qec "'$vtac' compile -q $*" /dev/null < /dev/null > "$dir/screen" || return
-	shown=$(grep -oaE '[0-9]+%' "$dir/screen" | tr -d %)
-	echo "$shown" | paste -sd' '
-	[ "$(sort -nu <<< "$shown" | wc -l)" -gt 2 ] && [ "$(sort -n <<< "$shown")" = "$shown" ]
-}
 same_twice() {
 	"$vtac" compile "$@" -q -o "$dir/one" && "$vtac" compile "$@" -q -o "$dir/two" &&
 		cmp "$dir/one" "$dir/two"
@@ -203,7 +194,6 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	check "mnist: without -o says that nothing is written" ends 0 "no program was written" compile "$@"
 	check "mnist: with -o says what is next" ends 0 "vtactl program run $dir/next" \
 		compile "$@" -o "$dir/next"
-	check "mnist: the progress is one bar" one_bar "$@"
 	check "mnist: pictures to calibrate with are made" pictures
 	check "mnist: pictures to calibrate with" same_twice --calibrate="$dir/pictures" \
 		--order=gray --scale=0.0039 "$models/mnist.onnx"
