@@ -15,6 +15,7 @@
 
 #include "bench.h"
 #include "output.h"
+#include "vta_regs.h"
 
 #define CONTROL		"/dev/virtio-ports/vta-emu%u"
 #define CARDS_MAX	7
@@ -94,6 +95,22 @@ void bench_open_card(struct bench *bench, unsigned int n)
 	snprintf(which, sizeof(which), "%u", n);
 	must(vtadev_open(which, &bench->dev), "opening the card");
 	must(vtadev_queue_create(bench->dev, NULL, &bench->queue), "making a queue");
+}
+
+volatile uint32_t *bench_registers(const struct bench *bench)
+{
+	char path[128];
+	void *regs;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0",
+		 vtadev_info(bench->dev)->card.pci);
+	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
+	must(fd < 0 ? -errno : 0, path);
+	regs = must_ptr(mmap(NULL, VTA_REGS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+			"mapping registers");
+	close(fd);
+	return regs;
 }
 
 void bench_close(struct bench *bench)

@@ -64,6 +64,8 @@ enum { BENCH_CARD, BENCH_OTHER, BENCH_MODELLED, BENCH_POOL };
 void bench_open(struct bench *bench);
 void bench_open_card(struct bench *bench, unsigned int n);
 void bench_close(struct bench *bench);
+/* The open card's registers (BAR0), of VTA_REGS_SIZE bytes, until the program ends. */
+volatile uint32_t *bench_registers(const struct bench *bench);
 /* Closes what is open, and writes the results. */
 void bench_end(struct bench *bench);
 

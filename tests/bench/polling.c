@@ -13,11 +13,9 @@
  * same streams on the same queue, in turns.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,17 +56,9 @@ struct setup {
 static void map_registers(struct setup *s)
 {
 	const struct vtadev_info *info = vtadev_info(s->bench->dev);
+	volatile uint32_t *regs = bench_registers(s->bench);
 	unsigned int queue = info->queues;
-	volatile uint32_t *regs;
-	char path[128];
-	int fd;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", info->card.pci);
-	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
-	must(fd < 0 ? -errno : 0, path);
-	regs = must_ptr(mmap(NULL, VTA_REGS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
-			"mapping registers");
-	close(fd);
 	/* There is no other queue than ours. */
 	for (unsigned int i = 0; i < info->queues; i++)
 		if (regs[REG_QUEUE_STATE(i) / 4] & REG_QUEUE_STATE_STATE)
