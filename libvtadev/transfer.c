@@ -15,6 +15,7 @@
  * takes of RLIMIT_MEMLOCK and of the device addresses; where that is more than
  * there is, pieces become smaller.
  */
+#define PIECE_FIRST	((size_t)256 << 10)	/* smaller ones are not worth their calls */
 #define PIECE_LEAST	((size_t)8 << 20)
 #define PIECE_MOST	((size_t)16 << 20)
 #define PIECE_MIN	((size_t)1 << 20)	/* when there is little room */
@@ -81,6 +82,19 @@ static int launch(const struct transfer *t, size_t at, struct flight *flight)
 	return err;
 }
 
+/*
+ * Small, so that the card begins early: the next piece is pinned while it copies, which is a
+ * hundredth of the time of 4 MiB in pages of 4 KiB (docs/memory.md).
+ */
+static size_t first_piece(size_t len)
+{
+	size_t piece = len / 4;
+
+	if (piece < PIECE_FIRST)
+		return len;
+	return piece < PIECE_LEAST ? piece : PIECE_LEAST;
+}
+
 static size_t usual_piece(size_t len)
 {
 	if (len / 2 < PIECE_LEAST)
@@ -130,7 +144,8 @@ static int pin_piece(const struct transfer *t, size_t at, size_t *piece, struct 
 static int by_card(const struct transfer *t, size_t *done)
 {
 	struct flight last = { 0 };
-	size_t piece = usual_piece(t->len);
+	const size_t first = first_piece(t->len);
+	size_t piece = first;
 	int err = 0, landed;
 
 	*done = 0;
@@ -143,6 +158,9 @@ static int by_card(const struct transfer *t, size_t *done)
 		err = launch(t, *done, &next);
 		if (err)
 			break;
+		/* Unless there was no room for the first. */
+		if (!*done && piece == first)
+			piece = usual_piece(t->len);
 		*done += next.pin->size;
 		err = land(t, &last);
 		last = next;

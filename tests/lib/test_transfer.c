@@ -17,8 +17,9 @@
 #define ENTRIES		4u
 #define COPY_MIN	100u
 #define SIZE		0x100000u
-/* Of a transfer of two or less; all end where huge pages do. */
+/* Of a transfer of two or less, after a first one; all end where huge pages do. */
 #define PIECE		(8u << 20)
+#define FIRST		(4u << 20)	/* of HUGE bytes */
 #define LITTLE		(1u << 20)	/* the least, when there is no room for more */
 #define HUGE_PAGE	(2u << 20)
 #define HUGE		(2 * PIECE + 5)
@@ -193,12 +194,29 @@ TEST_F(QUEUE, pieces)
 	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE), 0);
 	assert_int_equal(done, 3);
 	assert_int_equal(ahead, 1);
-	assert_int_equal(fake.pin.size, 5);
-	assert_true(fake.pin.user_addr == (uintptr_t)bytes + 2 * PIECE);
-	for (unsigned int i = 0; i < 3; i++)
-		assert_piece(i, huge, (size_t)i * PIECE, bytes, i < 2 ? PIECE : 5);
+	assert_int_equal(fake.pin.size, HUGE - FIRST - PIECE);
+	assert_true(fake.pin.user_addr == (uintptr_t)bytes + FIRST + PIECE);
+	assert_piece(0, huge, 0, bytes, FIRST);
+	assert_piece(1, huge, FIRST, bytes, PIECE);
+	assert_piece(2, huge, FIRST + PIECE, bytes, HUGE - FIRST - PIECE);
 	vtadev_buf_free(huge);
 	free(mem);
+}
+
+/* The card begins with a quarter of a transfer that is long enough to be worth two. */
+TEST_F(QUEUE, the_first_piece_is_small)
+{
+	char *bytes = aligned_alloc(VTA_PAGE_SIZE, SIZE);
+
+	assert_non_null(bytes);
+	assert_int_equal(vtadev_download(q, buf, 0, bytes, SIZE - 1), 0);
+	assert_int_equal(done, 1);
+	assert_piece(0, buf, 0, bytes, SIZE - 1);
+	assert_int_equal(vtadev_download(q, buf, 0, bytes, SIZE), 0);
+	assert_int_equal(done, 3);
+	assert_piece(1, buf, 0, bytes, SIZE / 4);
+	assert_piece(2, buf, SIZE / 4, bytes, SIZE / 4 * 3);
+	free(bytes);
 }
 
 TEST_F(QUEUE, pieces_are_of_whole_huge_pages)
@@ -208,14 +226,14 @@ TEST_F(QUEUE, pieces_are_of_whole_huge_pages)
 
 	assert_int_equal(vtadev_download(q, huge, 1, bytes, HUGE - 1), 0);
 	assert_int_equal(done, 3);
-	assert_piece(0, huge, 1, bytes, PIECE - 3);
-	assert_piece(1, huge, 1 + PIECE - 3, mem, PIECE);
-	assert_piece(2, huge, 1 + 2 * PIECE - 3, mem, HUGE - 1 - (2 * PIECE - 3));
+	assert_piece(0, huge, 1, bytes, FIRST - 3);
+	assert_piece(1, huge, 1 + FIRST - 3, mem, PIECE);
+	assert_piece(2, huge, 1 + FIRST + PIECE - 3, mem, HUGE - 1 - (FIRST + PIECE - 3));
 	vtadev_buf_free(huge);
 	free(mem);
 }
 
-/* With room for one piece of the usual length: two of half of it. */
+/* With room for one piece of the usual length: pieces of half of it. */
 TEST_F(QUEUE, little_room)
 {
 	struct vtadev_buf *huge = import_huge();
@@ -223,11 +241,10 @@ TEST_F(QUEUE, little_room)
 
 	fake.pin_limit = PIECE + 1;
 	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE - 5), 0);
-	assert_int_equal(done, 3);
+	assert_int_equal(done, 4);
 	assert_int_equal(ahead, 1);
-	assert_piece(0, huge, 0, bytes, PIECE);
-	assert_piece(1, huge, PIECE, bytes, PIECE / 2);
-	assert_piece(2, huge, PIECE + PIECE / 2, bytes, PIECE / 2);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_piece(i, huge, i * (PIECE / 2), bytes, PIECE / 2);
 	assert_int_equal(fake.buffers, 2);
 	vtadev_buf_free(huge);
 	free(mem);
@@ -283,8 +300,8 @@ TEST_F(QUEUE, the_rest_is_not_copied_twice)
 	assert_int_equal(done, 1);
 	assert_int_equal(vtadev_buf_map(huge, &ptr), 0);
 	/* The fake card has not copied its part. */
-	assert_int_equal(((char *)ptr)[PIECE], 0);
-	assert_int_equal(((char *)ptr)[PIECE + 1], 9);
+	assert_int_equal(((char *)ptr)[FIRST], 0);
+	assert_int_equal(((char *)ptr)[FIRST + 1], 9);
 	assert_int_equal(((char *)ptr)[HUGE - 1], 9);
 	vtadev_buf_free(huge);
 	free(mem);
