@@ -43,6 +43,15 @@ meet="touch \$me; for i in \$(seq 600); do [ ! -e \$you ] || { echo ok 1; exit; 
 same "run: those that wait are beside those that compute" "2 passed, 0 failed, 0 skipped, status 0" \
 	"$(run a="me=a you=b; $meet" @b="me=b you=a; $meet")"
 
+# The set-up ends when it has been reported that it is still being made.
+# shellcheck disable=SC2016 # bash's own variables
+bash -c 'here=$1 && . "$here/common.sh" && set -e
+	slow() { for i in $(seq 600); do ! grep -q still "$0" || return 0; sleep 0.1; done; }
+	cached slow "slow thing" slow' "$dir/said" "$here/../tools/vm" 2>said || true
+cp said "$tap_log"
+result "vm: reports that it is still at work" \
+	"$(grep -q '^vm: still making the slow thing ([0-9]* s)$' said; echo $?)"
+
 order="echo ok 1; echo \$me >>order"
 printf '5 0\n' >out/short.time
 printf '50 0\n' >out/long.time

@@ -37,6 +37,18 @@ quote() {
 	done
 }
 
+# still WHAT PROCESS: reports every ten seconds that it is being made, until killed or PROCESS has
+# ended. No process is left that would hold the lock or the output: read alone waits, on a pipe into
+# which nothing is written.
+still() {
+	local never
+	exec {never}<> <(:)
+	[ -z "${lock-}" ] || exec {lock}>&-
+	while [ -d "/proc/$2" ]; do
+		read -r -t 10 -u "$never" || report "still making the $1 ($SECONDS s)"
+	done
+}
+
 # cached NAME WHAT COMMAND...: has COMMAND fill a fresh directory (its last
 # argument), which becomes $cache/NAME whole or not at all. Of two set-ups at
 # once the second waits for the first. The rest of an interrupted one is removed. With
@@ -50,7 +62,8 @@ cached() {
 	# A subshell that is not part of a condition, where "set -e" holds, so
 	# that any failure ends it here.
 	(
-		trap 'report "cannot make the $what"; exit "$fatal"' EXIT
+		waiter=
+		trap '[ -z "$waiter" ] || kill "$waiter"; report "cannot make the $what"; exit "$fatal"' EXIT
 		exec {lock}>"$dir.lock"
 		flock -n "$lock" || {
 			report "another set-up makes the $what: waiting for it"
@@ -61,6 +74,8 @@ cached() {
 			mkdir "$dir.tmp"
 			report "making the $what"
 			SECONDS=0
+			still "$what" "$BASHPID" &
+			waiter=$!
 			# Old package lists name files that a mirror has no more. A
 			# list that cannot be had may not matter here.
 			"$here/deps.sh" update || true
@@ -68,7 +83,7 @@ cached() {
 			mv -T "$dir.tmp" "$dir"
 			report "the $what is ready ($SECONDS s)"
 		fi
-		trap - EXIT
+		trap '[ -z "$waiter" ] || kill "$waiter"' EXIT
 	)
 }
 
