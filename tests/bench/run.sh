@@ -57,7 +57,6 @@ done
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/vta-bench.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/out"
-"$top/tools/vm/deps.sh" need gnuplot-nox
 
 # Facts of the future VM, by the harness's own parts, in a subshell.
 # shellcheck disable=SC2034,SC2154
@@ -129,10 +128,8 @@ on_host() {
 
 charts() {
 	for part in "${parts[@]}"; do
-		[ -f "$top/tests/bench/$part.gp" ] || continue
-		gnuplot -e "data='$tmp/out/$part.dat'; chart='$tmp/bench-$part.svg'; run='$(
-			printf '%s; ' "${facts[@]}" | tr -d "'\\\\" | sed 's/; $//')'" \
-			"$top/tests/bench/$part.gp" || return
+		"$top/tests/bench/charts.py" "$part" "$tmp/out/$part.dat" "$tmp/bench-$part.svg" "$(
+			printf '%s; ' "${facts[@]}" | sed 's/; $//')" || return
 	done
 }
 

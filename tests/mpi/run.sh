@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # examples/mpi on the device soft: one to eight ranks, cards that fail, ranks without a card.
-# Prints TAP, and card times of strong scaling; writes a table of them to DIR, and a chart if
-# gnuplot is installed.
+# Prints TAP, and card times of strong scaling; writes a table of them to DIR, and a chart.
 #
 #   tests/mpi/run.sh DIR
 # Functions are called by check:
@@ -54,13 +53,8 @@ awk 'NR == 1 { one = $2 }
 	END { exit bad }' "$out/scaling.txt" >"$dir/said" || code=1
 cat "$dir/said"
 check "strong scaling: 8 cards take at most 1/7.76 of the card time" [ "$code" -eq 0 ]
-if command -v gnuplot >/dev/null; then
-	gnuplot -e "set terminal svg size 560,360; set output '$out/scaling.svg'; set key top left;
-		set xlabel 'cards'; set ylabel 'times as fast as one card'; set xtics (1, 2, 4, 8);
-		first = system(\"awk 'NR == 1 { print \$2 }' '$out/scaling.txt'\") + 0;
-		plot x title 'linear' with lines dashtype 2,
-			'$out/scaling.txt' using 1:(first / \$2) title 'digits, card time' with linespoints"
-fi
+awk 'NR == 1 { one = $2 } { print $1, one / $2, $1 }' "$out/scaling.txt" >"$dir/scaling.dat"
+tests/bench/charts.py scaling "$dir/scaling.dat" "$out/scaling.svg" "card time, on the device soft"
 
 job -n 4 "${program[@]}" -f 2:100 "${data[@]}"
 check "card that fails: the other ranks take its images" exact
