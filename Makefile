@@ -51,7 +51,7 @@ SOAK_SECONDS := 1800
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev \
 	ocl-icd-opencl-dev opencl-c-headers
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
-	gnuplot-nox libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 reuse \
+	libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 reuse \
 	python3-numpy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
 DEB_PACKAGES = build-essential lintian $(shell sed -n '/^Build-Depends:/,/^[^ ]*:/s/^ \([^ ,]*\).*/\1/p' debian/control)
 # Packages that make test data of real models, if npm is there to fetch these.
@@ -100,7 +100,7 @@ CHECKS = \
 	$(call static,clang-tidy,checkpatch,module sparse,shellcheck cppcheck reuse kernel-doc mandoc) \
 	"commits=tests/commits.sh" "words=tests/words.py" "build=tests/build.sh" "harness=tests/harness.sh" "@vm-harness=tests/vm-harness.sh" \
 	"abi=tests/abi/run.sh" \
-	"@docs=tests/docs/run.sh $(VM_MODULE)" \
+	"@docs=tests/docs/run.sh $(VM_MODULE)" "pictures=tests/docs/pictures.py" \
 	"@selftests-$(UDMABUF_KERNEL)=VM_KERNEL=$(UDMABUF_KERNEL) tests/selftests/run.sh \
 		$(call vm-module-of,$(UDMABUF_KERNEL)) dmabuf" \
 	"@demo=tests/in-vm tests/demo/guest.sh $(VM_MODULE)" \
