@@ -69,6 +69,9 @@ for device in soft opencl; do
 	check "$device: doctor finds it" prints "^ok +$device +$device" doctor
 	check "$device: is no card to reset" refused 2 'a device in a program' reset "$device"
 done
+export VTADEV_DEVICE=nosuch
+check "status: a device that is not there is named" refused 2 'VTADEV_DEVICE=nosuch: ' status
+check "list: a device that is not there is named" refused 2 'VTADEV_DEVICE=nosuch: ' list
 unset VTADEV_DEVICE
 check "a configuration" prints '^    LOG_BLOCK +7$' status --all "soft:$top/tests/runtime/large.json"
 check "a configuration that is not there" refused 2 'no/such' status "soft:$dir/no/such"

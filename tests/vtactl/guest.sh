@@ -8,11 +8,13 @@
 # vm: --cards 2 --emu-arg-0 --serial=0xa --emu-arg-0 --sensors=318150,12500
 # vm: --emu-arg-1 --serial=0xb --emu-arg-1 --queues=4 --file build/tools/vtactl:/bin/vtactl
 # vm: --file build/tests/vtactl/worker:/bin/worker --file "$(command -v setpriv)"
+# vm: --file /lib/terminfo/l/linux:/lib/terminfo/l/linux
 # vm: --file docs/sysfs-abi.md:/docs/sysfs-abi.md --file docs/operating.md:/docs/operating.md
 set -u
 
 # shellcheck source=tests/tap.sh
 . /lib/tap.sh
+esc=$(printf '\033')
 show() { cat /tmp/out /tmp/err; }
 
 # ctl ARGUMENTS: vtactl; sets $status
@@ -139,6 +141,14 @@ ctl cdi
 check "cdi: a device for each card, and all" [ "$(grep -c '"name":"\(vta0\|vta1\|all\)"' /tmp/out)" -eq 3 ]
 ctl top --batch --count=1 --delay=0.2
 check "top: a line for each card" [ "$(grep -c '^vta[01]: compute' /tmp/out)" -eq 2 ]
+check "top: no colours in a file" silent "$esc"
+ctl top --batch --count=1 --delay=0.2 --color=always
+check "top: bars of three colours at most" says "^      compute $esc\[32m\[-*\]$esc\[0m copy $esc\[32m\[-*\]$esc\[0m memory $esc\[3[123]m\["
+# On a screen, of curses: the same bars, by the terminal's own sequences.
+TERM=linux ctl top --count=1 --delay=0.2 --color=always
+check "top: the screen has its colours" says "$esc\[32.*\[-*\]"
+VTADEV_DEVICE=nosuch ctl status
+check "status: the cards, and the device that is not there" exits 0 'VTADEV_DEVICE=nosuch: '
 
 # ---- Users ----
 

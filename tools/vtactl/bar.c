@@ -32,6 +32,11 @@ const char *colour_end(enum colour colour)
 	return coloured && colour != COLOUR_NONE ? "\033[0m" : "";
 }
 
+enum colour colour_of_use(double share)
+{
+	return share < 0.85 ? COLOUR_GREEN : share < 0.97 ? COLOUR_YELLOW : COLOUR_RED;
+}
+
 const char *bar_text(double share, unsigned int width, char text[BAR_MAX])
 {
 	unsigned int full;

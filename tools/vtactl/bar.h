@@ -23,6 +23,9 @@ void colour_choose(uint32_t when);
 const char *colour_begin(enum colour colour);
 const char *colour_end(enum colour colour);
 
+/* Of a share of memory in use: a warning from 85 % on, red from 97 % on. */
+enum colour colour_of_use(double share);
+
 #define BAR_MAX	32
 
 /* A bar of @width signs, at most BAR_MAX - 3, as "[###---]"; a share above 0 has one at least. */

@@ -118,30 +118,43 @@ bool ctl_is_device(const struct vtadev_card *card)
 	return card->index == UINT_MAX;
 }
 
-/* Appends the device that VTADEV_DEVICE names, if it is one in the process. */
-static void add_device(struct vtadev_card **cards, int *count)
+/*
+ * Appends the device that VTADEV_DEVICE names, if it is one in the process. Prints the reason if
+ * there is none of the name; returns the exit status.
+ */
+static int add_device(struct vtadev_card **cards, int *count)
 {
+	const char *name = getenv("VTADEV_DEVICE");
 	struct vtadev_card *more, card;
+	int err;
 
-	if (!getenv("VTADEV_DEVICE") || vtadev_find(NULL, &card) || !ctl_is_device(&card))
-		return;
+	if (!name || !*name)
+		return CTL_OK;
+	err = vtadev_find(NULL, &card);
+	if (err)
+		return ctl_not_open(NULL, err);
+	if (!ctl_is_device(&card))
+		return CTL_OK;
 	more = reallocarray(*count > 0 ? *cards : NULL, *count > 0 ? (size_t)*count + 1 : 1,
 			    sizeof(*more));
 	if (!more)
-		return;
+		return ctl_error(name, -ENOMEM);
 	*cards = more;
 	*count = *count > 0 ? *count + 1 : 1;
 	more[*count - 1] = card;
+	return CTL_OK;
 }
 
 static int find_all(struct vtadev_card **cards, size_t *count, bool devices)
 {
-	int found = vtadev_list(cards);
+	int found = vtadev_list(cards), ret = CTL_OK;
 
 	if (!found && devices)
 		vtadev_list_free(*cards);
 	if (devices)
-		add_device(cards, &found);
+		ret = add_device(cards, &found);
+	if (found <= 0 && ret)
+		return ret;
 	if (found <= 0)
 		return ctl_not_listed(found ? found : -ENOENT);
 	*count = (size_t)found;

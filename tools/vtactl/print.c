@@ -32,7 +32,7 @@ static const char *text(struct json_object *parent, const char *name)
 	return value ? json_object_get_string(value) : UNKNOWN;
 }
 
-/* Bytes in the largest binary unit that leaves a whole number. */
+/* Bytes in the largest binary unit that leaves a whole number; of many digits, to a tenth. */
 static void print_bytes(struct json_object *value)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -48,7 +48,12 @@ static void print_bytes(struct json_object *value)
 		bytes /= 1024;
 		unit++;
 	}
-	printf("%" PRIu64 " %s", bytes, units[unit]);
+	if (bytes < 10000 || unit == 4)
+		printf("%" PRIu64 " %s", bytes, units[unit]);
+	else if (bytes < 10000 * 1024ull || unit == 3)
+		printf("%.1f %s", (double)bytes / 1024, units[unit + 1]);
+	else
+		printf("%.1f %s", (double)bytes / (1 << 20), units[unit + 2]);
 }
 
 static void print_link(struct json_object *link)
@@ -162,7 +167,7 @@ static void print_use(struct json_object *memory)
 	if (!all || !free || unused > all)
 		return;
 	share = (double)(all - unused) / (double)all;
-	colour = share < 0.85 ? COLOUR_GREEN : share < 0.97 ? COLOUR_YELLOW : COLOUR_RED;
+	colour = colour_of_use(share);
 	printf("%s%s%s ", colour_begin(colour), bar_text(share, BAR, bar), colour_end(colour));
 }
 

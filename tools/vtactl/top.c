@@ -28,6 +28,7 @@ struct request {
 	const char *which;
 	bool batch;
 	unsigned long count;	/* of tables; 0: without end */
+	uint32_t colour;
 	double seconds;		/* from one to the next */
 };
 
@@ -49,7 +50,7 @@ struct row {
 };
 
 static const char help[] =
-	"Usage: vtactl top [--delay=SECONDS] [--batch] [--count=N] [CARD]\n"
+	"Usage: vtactl top [--delay=SECONDS] [--batch] [--count=N] [--color=WHEN] [CARD]\n"
 	"\n"
 	"Shows live what each process does with cards: load of the engines, memory, launches\n"
 	"(RUNs) and copies a second, queues (QUE). The busiest process comes first. q quits.\n"
@@ -57,6 +58,7 @@ static const char help[] =
 	"  -b, --batch          print tables one after the other, without a terminal\n"
 	"  -d, --delay=SECONDS  time from one table to the next, 0.1 to 86400 (2)\n"
 	"  -n, --count=N        end after N tables\n"
+	"      --color=WHEN     colours, without NO_COLOR in the environment: auto, always or never\n"
 	"  -h, --help           print this text\n"
 	"\n"
 	"Other users' processes are shown to root only; the card's line includes their load.\n";
@@ -198,7 +200,7 @@ static void put_card(put_fn *put, const struct sample *before, const struct samp
 	int dir = files_card(index);
 	uint64_t mem_size = number_of(dir, "mem_size");
 	const struct busy *then = NULL, *b = &now->busy[i];
-	double share[2] = { 0, 0 };
+	double share[2] = { 0, 0 }, use;
 	char bars[3][BAR_MAX];
 	bool known;
 
@@ -220,10 +222,12 @@ static void put_card(put_fn *put, const struct sample *before, const struct samp
 	    bytes_text(mem_size - number_of(dir, "mem_free"), used), bytes_text(mem_size, size),
 	    number_of(dir, "queues_used"), number_of(dir, "queues"),
 	    number_of(dir, "contexts_used"), number_of(dir, "contexts"), state);
-	put("      compute %s copy %s memory %s", bar_text(share[0], BAR, bars[0]),
-	    bar_text(share[1], BAR, bars[1]),
-	    bar_text(mem_size ? (double)(mem_size - number_of(dir, "mem_free")) /
-		     (double)mem_size : 0, BAR, bars[2]));
+	use = mem_size ? (double)(mem_size - number_of(dir, "mem_free")) / (double)mem_size : 0;
+	put("      compute %s%s%s copy %s%s%s memory %s%s%s", colour_begin(COLOUR_GREEN),
+	    bar_text(share[0], BAR, bars[0]), colour_end(COLOUR_GREEN), colour_begin(COLOUR_GREEN),
+	    bar_text(share[1], BAR, bars[1]), colour_end(COLOUR_GREEN),
+	    colour_begin(colour_of_use(use)), bar_text(use, BAR, bars[2]),
+	    colour_end(colour_of_use(use)));
 	if (dir >= 0)
 		close(dir);
 }
@@ -298,6 +302,29 @@ static int run_batch(const struct request *r, struct sample *before)
 
 /* ---- The screen ---- */
 
+/* Adds a line as far as there are columns; curses makes attributes of bar.h's colours. */
+static void add_line(const char *line)
+{
+	int room = COLS, row = getcury(stdscr);
+
+	while (*line && room > 0) {
+		int n = (int)strcspn(line, "\033"), number = 0, taken = 0;
+
+		n = n < room ? n : room;
+		addnstr(line, n);
+		room -= n;
+		line += n;
+		if (*line != '\033')
+			continue;
+		if (sscanf(line, "\033[%dm%n", &number, &taken) == 1 && taken)
+			attrset(number ? COLOR_PAIR(number - 30) : A_NORMAL);
+		line += taken ? taken : 1;
+	}
+	attrset(A_NORMAL);
+	if (row < LINES - 1)
+		move(row + 1, 0);
+}
+
 __attribute__((format(printf, 1, 2)))
 static void put_screen(const char *format, ...)
 {
@@ -307,9 +334,18 @@ static void put_screen(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	addnstr(line, COLS);
-	if (getcury(stdscr) < LINES - 1)
-		move(getcury(stdscr) + ((int)strlen(line) < COLS), 0);
+	add_line(line);
+}
+
+/* Pair N is the foreground N, on the terminal's own background. */
+static void begin_colours(void)
+{
+	if (start_color() == ERR || use_default_colors() == ERR) {
+		colour_choose(COLOUR_NEVER);
+		return;
+	}
+	for (short n = COLOR_RED; n <= COLOR_YELLOW; n++)
+		init_pair(n, n, -1);
 }
 
 /* Waits until @until_ns; true if q was pressed. */
@@ -346,6 +382,7 @@ static int run_screen(const struct request *r, struct sample *before)
 
 	if (!screen)
 		return ctl_fail("this terminal cannot be used", "use --batch");
+	begin_colours();
 	cbreak();
 	noecho();
 	curs_set(0);
@@ -377,12 +414,14 @@ static int parse(int argc, char **argv, struct request *r)
 {
 	const struct cli_option options[] = {
 		{ CLI_FLAG("batch", &r->batch) },
+		{ CLI_WORD("color", &r->colour) },
 		{ CLI_NUMBER("count", &r->count, 1, 1000000000) },
 		{ .name = "delay", .set = ctl_set_seconds, .to = &r->seconds },
 		{ 0 },
 	};
 	int ret = cli_options(help, options, 1, &argc, &argv);
 
+	colour_choose(r->colour);
 	r->which = argv[0];
 	return ret;
 }
