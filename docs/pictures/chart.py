@@ -6,6 +6,7 @@ data make equal bytes. Functions return the file's text.
 """
 
 import math
+import textwrap
 from html import escape
 
 SCHEMES = {
@@ -15,7 +16,7 @@ SCHEMES = {
     "dark": ("#0d1117", "#e6edf3", "#9aa4ae", "#3d444d",
              ("#6cb6ff", "#ffa657", "#56d4a0", "#d2a8ff", "#9aa4ae")),
 }
-LEFT, RIGHT, LINE = 62, 24, 18
+LEFT, RIGHT, LINE = 70, 24, 18
 
 
 def rules(scheme):
@@ -173,7 +174,8 @@ def bars(title, note, unit, names, series, limits=(), most=None):
     for x, value, _ in places:
         svg.text(x + each / 2, scale(value) - 4, shown(value), "i v", "middle")
     for i, name in enumerate(names):
-        svg.text(LEFT + (i + 0.5) * room, height - 22, name, "i", "middle")
+        for n, line in enumerate(textwrap.wrap(name.replace("_", " "), int(room / 6.6))):
+            svg.text(LEFT + (i + 0.5) * room, height - 24 + 15 * n, line, "i", "middle")
     return str(svg)
 
 
