@@ -14,6 +14,11 @@ const uint32_t image_part_size[IMAGE_PARTS] = {
 	[PART_MODEL] = 1,
 };
 
+const enum image_part image_variant_part[VARIANT_PARTS] = {
+	PART_TENSORS, PART_STREAMS, PART_RELOCS, PART_STEPS, PART_PREPROCESS, PART_REPORT,
+	PART_REPORT_JSON,
+};
+
 unsigned int *image_config(struct vtaops_core *core, unsigned int i)
 {
 	unsigned int *const fields[CONFIG_FIELDS] = {

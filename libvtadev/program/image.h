@@ -14,7 +14,7 @@
 enum {
 	AT_MAGIC = 0x00, AT_VERSION = 0x08, AT_CRC = 0x0c, AT_SIZE = 0x10, AT_CONFIG = 0x18,
 	AT_ALIGN = 0x24, AT_ARENA_BYTES = 0x28, AT_HOST_BYTES = 0x2c, AT_PARTS = 0x30,
-	AT_NAME = 0x88, AT_ZERO = 0xc8, HEADER_BYTES = 0xd0,
+	AT_NAME = 0x88, AT_VARIANTS = 0xc8, HEADER_BYTES = 0xd0,
 };
 
 enum image_part {
@@ -39,6 +39,13 @@ enum {
 	STEP_KERNEL = 4, STEP_WORD = 8, STEP_SCRATCH = 12, STEP_SIZE = 32,
 };
 enum { PREPROCESS_SIZE = 64, PREPROCESS_WORDS = 15, PREPROCESS_FLOATS = 6 };
+/* A variant has a count of entries of each of these parts, in this order. */
+enum { VARIANT_PARTS = 7 };
+extern const enum image_part image_variant_part[VARIANT_PARTS];
+enum {
+	VARIANT_ARENA_BYTES = 4 * VARIANT_PARTS, VARIANT_HOST_BYTES = VARIANT_ARENA_BYTES + 4,
+	VARIANT_ZERO = VARIANT_HOST_BYTES + 4, VARIANT_SIZE = 48,
+};
 
 /* Bytes of an entry of each part. */
 extern const uint32_t image_part_size[IMAGE_PARTS];
@@ -103,6 +110,12 @@ int image_say(struct vtaimage *image, const char *format, const char *name, uint
 int image_check_streams(struct vtaimage *image);
 int image_check_steps(struct vtaimage *image);
 int image_check_preprocess(struct vtaimage *image);
+/* Checks the table of variants, which is behind the other parts. */
+int image_check_variants(struct vtaimage *image);
+/* Checks that the inputs of variant @number are those of the ones before it, in other shapes. */
+int image_check_inputs(struct vtaimage *image, uint32_t number);
+/* Makes @image show variant @i. */
+void image_select(struct vtaimage *image, uint32_t i);
 
 /* Is [at, at + bytes) within @size? */
 static inline bool within(uint64_t at, uint64_t bytes, uint64_t size)

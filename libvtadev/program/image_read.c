@@ -99,22 +99,26 @@ static int find_parts(struct vtaimage *image, const uint8_t *data, size_t size,
 		part[i] = data + at;
 		end = at + (uint64_t)count[i] * image_part_size[i];
 	}
+	if (get32(data + AT_VARIANTS + 4)) {
+		uint64_t next = (end + 15) & ~15ull;
+
+		for (; end < next && end < size; end++)
+			if (data[end])
+				return image_bad(image, "there is something between the parts");
+		if (get32(data + AT_VARIANTS) != next)
+			return image_bad(image, "a part of the image is not where it belongs");
+		end = next + (uint64_t)get32(data + AT_VARIANTS + 4) * VARIANT_SIZE;
+	} else if (get32(data + AT_VARIANTS)) {
+		return image_bad(image, "a part of the image is not where it belongs");
+	}
 	return end == size ? 0 : image_bad(image, "there is something behind the parts");
 }
 
-static int open_texts(struct vtaimage *image, const uint8_t *part[IMAGE_PARTS],
-		      const uint32_t count[IMAGE_PARTS])
+static int check_texts(struct vtaimage *image)
 {
-	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++) {
-		struct vtaimage_chars *text = &image->text[i];
-
-		text->text = (const char *)part[PART_LABELS + i];
-		text->bytes = count[PART_LABELS + i];
-		if (text->bytes > VTAIMAGE_TEXT_MAX)
-			return image_bad(image, "a text is larger than 16 MiB");
-		if (!text_ok(part[PART_LABELS + i], text->bytes))
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
+		if (!text_ok((const uint8_t *)image->text[i].text, image->text[i].bytes))
 			return image_bad(image, "a text is not UTF-8, or has control characters");
-	}
 	return 0;
 }
 
@@ -123,40 +127,33 @@ static int open_parts(struct vtaimage *image, const uint8_t *data, size_t size)
 	const uint8_t *part[IMAGE_PARTS] = { NULL };
 	uint32_t count[IMAGE_PARTS] = { 0 };
 
-	if (get64(data + AT_ZERO))
-		return image_bad(image, "the header is not one of version 2");
 	if (find_parts(image, data, size, part, count))
 		return -VTAOPS_EINVAL;
+	image->file = data;
 	image->arena_bytes = get32(data + AT_ARENA_BYTES);
 	image->host_bytes = get32(data + AT_HOST_BYTES);
 	image->model_bytes = count[PART_MODEL];
 	image->consts_bytes = count[PART_CONSTS];
-	image->stream_count = count[PART_STREAMS];
-	image->reloc_count = count[PART_RELOCS];
-	image->tensor_count = count[PART_TENSORS];
-	image->step_count = count[PART_STEPS];
 	image->word_count = count[PART_WORDS];
-	image->preprocess_count = count[PART_PREPROCESS];
 	if (image->model_bytes > VTAIMAGE_SEGMENT_MAX ||
 	    image->arena_bytes > VTAIMAGE_SEGMENT_MAX ||
 	    image->consts_bytes > VTAIMAGE_SEGMENT_MAX || image->host_bytes > VTAIMAGE_SEGMENT_MAX)
 		return image_bad(image, "a segment is larger than 1 GiB");
-	if (!image->tensor_count || image->tensor_count > VTAIMAGE_TENSORS_MAX ||
-	    image->stream_count > VTAIMAGE_STREAMS_MAX || !image->step_count ||
-	    image->step_count > VTAIMAGE_STEPS_MAX)
+	if (!count[PART_TENSORS] || count[PART_TENSORS] > VTAIMAGE_TENSORS_MAX ||
+	    count[PART_STREAMS] > VTAIMAGE_STREAMS_MAX || !count[PART_STEPS] ||
+	    count[PART_STEPS] > VTAIMAGE_STEPS_MAX)
 		return image_bad(image, "there are too many tensors, streams or steps, or none");
 	if (!name_ok(data + AT_NAME))
 		return image_bad(image, "the program's name is not a name");
 	memcpy(image->name, data + AT_NAME, VTAIMAGE_NAME_MAX);
-	image->streams = part[PART_STREAMS];
-	image->relocs = part[PART_RELOCS];
-	image->tensors = part[PART_TENSORS];
-	image->steps = part[PART_STEPS];
-	image->words = part[PART_WORDS];
-	image->preprocess = part[PART_PREPROCESS];
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
+		if (count[PART_LABELS + i] > VTAIMAGE_TEXT_MAX)
+			return image_bad(image, "a text is larger than 16 MiB");
 	image->consts = part[PART_CONSTS];
 	image->model = part[PART_MODEL];
-	return open_texts(image, part, count);
+	image->text[VTAIMAGE_LABELS] = (struct vtaimage_chars) {
+		(const char *)part[PART_LABELS], count[PART_LABELS] };
+	return image_check_variants(image);
 }
 
 static void shape_of_four(struct vtaimage_tensor *t)
@@ -269,6 +266,22 @@ void vtaimage_stream(const struct vtaimage *image, uint32_t i, struct vtaimage_s
 					     get64(p + STREAM_CYCLES) };
 }
 
+/* Checks variant @number, which @image shows. */
+static int check_variant(struct vtaimage *image, uint32_t number)
+{
+	int err = check_texts(image);
+
+	for (uint32_t i = 0; !err && i < image->tensor_count; i++)
+		err = check_tensor(image, i);
+	if (!err)
+		err = image_check_streams(image);
+	if (!err)
+		err = image_check_steps(image);
+	if (!err)
+		err = image_check_preprocess(image);
+	return err ? err : image_check_inputs(image, number);
+}
+
 int vtaimage_open(struct vtaimage *image, const void *data, size_t size)
 {
 	int err;
@@ -277,13 +290,12 @@ int vtaimage_open(struct vtaimage *image, const void *data, size_t size)
 	err = open_header(image, data, size);
 	if (!err)
 		err = open_parts(image, data, size);
-	for (uint32_t i = 0; !err && i < image->tensor_count; i++)
-		err = check_tensor(image, i);
-	if (!err)
-		err = image_check_streams(image);
-	if (!err)
-		err = image_check_steps(image);
-	return err ? err : image_check_preprocess(image);
+	/* The first is the last, and stays selected. */
+	for (uint32_t i = err ? 0 : vtaimage_variants(image); !err && i--;) {
+		image_select(image, i);
+		err = check_variant(image, i);
+	}
+	return err;
 }
 
 int vtaimage_find(const struct vtaimage *image, const char *name)

@@ -53,7 +53,6 @@ int image_check_streams(struct vtaimage *image)
 		if (__builtin_add_overflow(cycles, s.cycles, &cycles))
 			return image_bad(image, "the streams take more cycles than there are");
 	}
-	image->cycles = cycles;
 	if (reloc != image->reloc_count)
 		return image_bad(image, "there are relocations of other instructions");
 	return 0;

@@ -2,6 +2,12 @@
 /* Write program images. */
 #include "image.h"
 
+/* The variants of a source: none, or several. */
+struct variants {
+	const struct vtaimage_variant *variant;
+	uint32_t count;
+};
+
 static size_t up16(size_t n)
 {
 	return (n + 15) & ~(size_t)15;
@@ -31,8 +37,10 @@ static bool to_offset(const struct vtaops_core *core, uint8_t *insn, uint32_t *a
 	return true;
 }
 
-static bool source_ok(const struct vtaimage_source *s)
+static bool source_ok(const struct vtaimage_source *s, struct variants v)
 {
+	uint64_t streams = 0;
+
 	if (!s->core->block || s->model_bytes > VTAIMAGE_SEGMENT_MAX ||
 	    s->consts_bytes > VTAIMAGE_SEGMENT_MAX || s->tensor_count > VTAIMAGE_TENSORS_MAX ||
 	    s->step_count > VTAIMAGE_STEPS_MAX || s->stream_count > VTAIMAGE_STREAMS_MAX ||
@@ -46,7 +54,11 @@ static bool source_ok(const struct vtaimage_source *s)
 	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
 		if (s->text[i].bytes > VTAIMAGE_TEXT_MAX)
 			return false;
-	return true;
+	if (v.count > VTAIMAGE_VARIANTS_MAX)
+		return false;
+	for (uint32_t i = 0; i < v.count; i++)
+		streams += v.variant[i].stream_count;
+	return !v.count || streams == s->stream_count;
 }
 
 static uint32_t stream_relocs(const struct vtaimage_source *s, const struct vtaimage_stream *stream)
@@ -79,7 +91,7 @@ static uint32_t step_words(const struct vtaimage_step *step)
 }
 
 /* Compute the length and the offset of each part; the last offset is the end of the file. */
-static void layout(const struct vtaimage_source *s, uint32_t count[IMAGE_PARTS],
+static void layout(const struct vtaimage_source *s, struct variants v, uint32_t count[IMAGE_PARTS],
 		   size_t at[IMAGE_PARTS + 1])
 {
 	count[PART_STREAMS] = s->stream_count;
@@ -100,20 +112,37 @@ static void layout(const struct vtaimage_source *s, uint32_t count[IMAGE_PARTS],
 	for (unsigned int i = 0; i < IMAGE_PARTS; i++) {
 		at[i + 1] = at[i] + (size_t)count[i] * image_part_size[i];
 		/* Nothing follows the last, so it is not filled up. */
-		if (i + 1 < IMAGE_PARTS)
+		if (i + 1 < IMAGE_PARTS || v.count)
 			at[i + 1] = up16(at[i + 1]);
 	}
 }
 
-size_t vtaimage_size(const struct vtaimage_source *source)
+/* Bytes of the file, whose table of variants is behind the parts. */
+static size_t file_bytes(struct variants v, const size_t at[IMAGE_PARTS + 1])
+{
+	return at[IMAGE_PARTS] + (size_t)v.count * VARIANT_SIZE;
+}
+
+static size_t size_of(const struct vtaimage_source *source, struct variants v)
 {
 	uint32_t count[IMAGE_PARTS];
 	size_t at[IMAGE_PARTS + 1];
 
-	if (!source_ok(source))
+	if (!source_ok(source, v))
 		return 0;
-	layout(source, count, at);
-	return at[IMAGE_PARTS] <= UINT32_MAX ? at[IMAGE_PARTS] : 0;
+	layout(source, v, count, at);
+	return file_bytes(v, at) <= UINT32_MAX ? file_bytes(v, at) : 0;
+}
+
+size_t vtaimage_size(const struct vtaimage_source *source)
+{
+	return size_of(source, (struct variants) { .count = 0 });
+}
+
+size_t vtaimage_size_variants(const struct vtaimage_source *source,
+			      const struct vtaimage_variant *variants, uint32_t count)
+{
+	return size_of(source, (struct variants) { variants, count });
 }
 
 static void put_streams(const struct vtaimage_source *s, uint8_t *p, uint8_t *relocs,
@@ -213,14 +242,14 @@ static void put_preprocess(uint8_t *p, const struct vtaimage_preprocess *pre)
 		put_float(p + 4 * (PREPROCESS_FLOATS + i), floats[i / 3][i % 3]);
 }
 
-static void put_header(uint8_t *data, const struct vtaimage_source *s,
+static void put_header(uint8_t *data, const struct vtaimage_source *s, struct variants v,
 		       const uint32_t count[IMAGE_PARTS], const size_t at[IMAGE_PARTS + 1])
 {
 	struct vtaops_core core = *s->core;
 
 	put64(data + AT_MAGIC, IMAGE_MAGIC);
 	put32(data + AT_VERSION, IMAGE_VERSION);
-	put64(data + AT_SIZE, at[IMAGE_PARTS]);
+	put64(data + AT_SIZE, file_bytes(v, at));
 	for (unsigned int i = 0; i < CONFIG_FIELDS; i++)
 		data[AT_CONFIG + i] = (uint8_t)*image_config(&core, i);
 	put32(data + AT_ALIGN, image_align(s->core));
@@ -231,22 +260,56 @@ static void put_header(uint8_t *data, const struct vtaimage_source *s,
 		put32(data + AT_PARTS + 8 * i + 4, count[i]);
 	}
 	put_name(data + AT_NAME, s->name);
+	if (v.count) {
+		put32(data + AT_VARIANTS, (uint32_t)at[IMAGE_PARTS]);
+		put32(data + AT_VARIANTS + 4, v.count);
+	}
 }
 
-int vtaimage_write(const struct vtaimage_source *s, void *dst, size_t size, struct vtaimage *check)
+/* Relocations of the next @n streams from @at on, which moves behind them. */
+static uint32_t count_relocs(const struct vtaimage_source *s, uint32_t *at, uint32_t n)
+{
+	uint32_t relocs = 0;
+
+	while (n--)
+		relocs += stream_relocs(s, &s->streams[(*at)++]);
+	return relocs;
+}
+
+static void put_variants(uint8_t *p, const struct vtaimage_source *s, struct variants all)
+{
+	uint32_t stream = 0;
+
+	for (uint32_t i = 0; i < all.count; i++, p += VARIANT_SIZE) {
+		const struct vtaimage_variant *v = &all.variant[i];
+		/* In the order of image_variant_part. */
+		const uint32_t counts[VARIANT_PARTS] = {
+			v->tensor_count, v->stream_count, count_relocs(s, &stream, v->stream_count),
+			v->step_count, v->preprocess_count, v->report_bytes, v->report_json_bytes,
+		};
+
+		for (unsigned int k = 0; k < VARIANT_PARTS; k++)
+			put32(p + 4 * (size_t)k, counts[k]);
+		put32(p + VARIANT_ARENA_BYTES, v->arena_bytes);
+		put32(p + VARIANT_HOST_BYTES, v->host_bytes);
+	}
+}
+
+static int write_image(const struct vtaimage_source *s, struct variants v, void *dst, size_t size,
+		       struct vtaimage *check)
 {
 	uint32_t count[IMAGE_PARTS], words = 0;
 	size_t at[IMAGE_PARTS + 1];
 	uint8_t *data = dst;
 
 	*check = (struct vtaimage) { .why = "the source is not valid, or the space is too small" };
-	if (!vtaimage_size(s))
+	if (!size_of(s, v))
 		return -VTAOPS_EINVAL;
-	layout(s, count, at);
-	if (size < at[IMAGE_PARTS])
+	layout(s, v, count, at);
+	if (size < file_bytes(v, at))
 		return -VTAOPS_ESPACE;
-	memset(data, 0, at[PART_MODEL]);
-	put_header(data, s, count, at);
+	memset(data, 0, file_bytes(v, at));
+	put_header(data, s, v, count, at);
 	if (s->model_bytes)
 		memcpy(data + at[PART_MODEL], s->model, s->model_bytes);
 	if (s->consts_bytes)
@@ -263,6 +326,19 @@ int vtaimage_write(const struct vtaimage_source *s, void *dst, size_t size, stru
 	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
 		if (s->text[i].bytes)
 			memcpy(data + at[PART_LABELS + i], s->text[i].text, s->text[i].bytes);
-	put32(data + AT_CRC, image_crc(data, at[IMAGE_PARTS]));
-	return vtaimage_open(check, data, at[IMAGE_PARTS]);
+	put_variants(data + at[IMAGE_PARTS], s, v);
+	put32(data + AT_CRC, image_crc(data, file_bytes(v, at)));
+	return vtaimage_open(check, data, file_bytes(v, at));
+}
+
+int vtaimage_write(const struct vtaimage_source *s, void *dst, size_t size, struct vtaimage *check)
+{
+	return write_image(s, (struct variants) { .count = 0 }, dst, size, check);
+}
+
+int vtaimage_write_variants(const struct vtaimage_source *s,
+			    const struct vtaimage_variant *variants, uint32_t count, void *dst,
+			    size_t size, struct vtaimage *check)
+{
+	return write_image(s, (struct variants) { variants, count }, dst, size, check);
 }

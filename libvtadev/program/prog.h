@@ -28,12 +28,13 @@ struct vtaprog {
 	struct vtaops_core core;
 	struct vtadev_queue *queue;
 	struct vtadev_buf *model, *arena;	/* card memory; each may be NULL */
-	/* Of a twin, whose model is another's: the streams, placed for its arena. */
+	/* Of a twin, whose model and constants are another's: the streams, placed for its arena. */
 	bool twin;
 	struct vtadev_buf *insns;
 	uint32_t *streams;			/* where each is: device addresses */
 	struct vtadev_buf *host;		/* may be NULL, and map */
 	uint8_t *map, *consts;
+	uint32_t consts_bytes;
 	struct vtaimage_tensor *tensors;
 	uint32_t count;
 	struct vta_desc *descs;

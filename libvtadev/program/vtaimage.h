@@ -45,6 +45,7 @@ extern "C" {
 #define VTAIMAGE_STREAMS_MAX	4096
 #define VTAIMAGE_STEPS_MAX	65536
 #define VTAIMAGE_TEXT_MAX	(16u << 20)	/* bytes of each text */
+#define VTAIMAGE_VARIANTS_MAX	64
 
 /* Alignment of the host's memory, the constants and scratch memory, in bytes. */
 #define VTAIMAGE_HOST_ALIGN	64
@@ -196,7 +197,21 @@ struct vtaimage_source {
 	struct vtaimage_chars text[VTAIMAGE_TEXTS];
 };
 
-/* An opened image; it points into the file's bytes. */
+/*
+ * A variant: a source's tables for one shape of the inputs. It has the next so many tensors,
+ * streams, steps, preprocess records and bytes of the reports. Its steps count streams, and its
+ * records tensors, from its own first.
+ */
+struct vtaimage_variant {
+	uint32_t tensor_count, stream_count, step_count, preprocess_count;
+	uint32_t report_bytes, report_json_bytes;
+	uint32_t arena_bytes, host_bytes;
+};
+
+/*
+ * An opened image, or a variant of one: all but the model, the constants, the name and the labels
+ * is the variant's own. It points into the file's bytes.
+ */
 struct vtaimage {
 	struct vtaops_core core;	/* required configuration */
 	char name[VTAIMAGE_NAME_MAX];
@@ -210,7 +225,7 @@ struct vtaimage {
 	struct vtaimage_chars text[VTAIMAGE_TEXTS];
 	char why[160];			/* after an error: the reason, as a sentence */
 	/* Private: */
-	const uint8_t *model, *relocs, *tensors, *streams, *steps, *words, *preprocess;
+	const uint8_t *model, *relocs, *tensors, *streams, *steps, *file, *preprocess;
 	uint32_t word_count;
 };
 
@@ -232,14 +247,61 @@ int vtaimage_write(const struct vtaimage_source *source, void *dst, size_t size,
 		   struct vtaimage *check);
 
 /**
+ * vtaimage_size_variants() - as vtaimage_size(), of a program for several shapes of its inputs
+ * @source: the program; the variants have all of its tables between them, and the model, the
+ *          constants and the labels in common; arena_bytes and host_bytes are the most of any
+ * @variants: at least 2
+ * @count: number of @variants
+ */
+size_t vtaimage_size_variants(const struct vtaimage_source *source,
+			      const struct vtaimage_variant *variants, uint32_t count);
+
+/* vtaimage_write_variants() - as vtaimage_write(), with the variants of vtaimage_size_variants() */
+int vtaimage_write_variants(const struct vtaimage_source *source,
+			    const struct vtaimage_variant *variants, uint32_t count, void *dst,
+			    size_t size, struct vtaimage *check);
+
+/**
  * vtaimage_open() - check an image, which may be forged, and open it
  * @image: out: the opened image; after an error, @image->why is the reason
  * @data: the file's bytes, which must exist, unchanged, as long as @image is used
  * @size: number of bytes
  *
- * Checks all rules of docs/program-image.md. Returns 0. Errors: -VTAOPS_EINVAL (an invalid image).
+ * Checks all rules of docs/program-image.md. Of several variants @image is the first. Returns 0.
+ * Errors: -VTAOPS_EINVAL (an invalid image).
  */
 int vtaimage_open(struct vtaimage *image, const void *data, size_t size);
+
+/* vtaimage_variants() - number of variants of an opened image, at least 1 */
+uint32_t vtaimage_variants(const struct vtaimage *image);
+
+/**
+ * vtaimage_variant() - open another variant of an opened image
+ * @image: the opened image, or any variant of it
+ * @i: number of the variant, from 0 to vtaimage_variants() - 1
+ * @variant: out: the variant, an image like any other; may be @image
+ *
+ * Returns 0. Errors: -VTAOPS_EINVAL (no such variant).
+ */
+int vtaimage_variant(const struct vtaimage *image, uint32_t i, struct vtaimage *variant);
+
+/* The shape of an input; rank 0 stands for any shape. */
+struct vtaimage_shape {
+	uint32_t rank;			/* at most VTACPU_RANK_MAX */
+	uint32_t dims[VTACPU_RANK_MAX];
+};
+
+/**
+ * vtaimage_match() - find the variant whose inputs have the given shapes
+ * @image: the opened image, or any variant of it
+ * @count: number of @shapes
+ * @shapes: of the inputs, in the table's order
+ *
+ * Returns the number of the first such variant; -1: there is none, or @count is not the number of
+ * inputs.
+ */
+int vtaimage_match(const struct vtaimage *image, uint32_t count,
+		   const struct vtaimage_shape *shapes);
 
 /* vtaimage_tensor() - read tensor @i, from 0 to tensor_count - 1 */
 void vtaimage_tensor(const struct vtaimage *image, uint32_t i, struct vtaimage_tensor *tensor);

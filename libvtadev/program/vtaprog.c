@@ -183,7 +183,7 @@ static int make_memory(struct vtadev *dev, struct vtaprog *prog, const struct vt
 		err = vtadev_buf_map(prog->host, &map);
 		prog->map = err ? NULL : map;
 	}
-	if (!err && image->consts_bytes) {
+	if (!err && image->consts_bytes && !prog->consts) {
 		size_t size = ((size_t)image->consts_bytes + VTAIMAGE_HOST_ALIGN - 1) /
 			      VTAIMAGE_HOST_ALIGN * VTAIMAGE_HOST_ALIGN;
 
@@ -371,9 +371,11 @@ static int load_program(struct vtadev *dev, struct vtadev_queue *queue, const st
 	prog->core = image->core;
 	prog->queue = queue;
 	prog->profile = profile;
+	prog->consts_bytes = image->consts_bytes;
 	if (first) {
 		prog->twin = true;
 		prog->model = first->model;
+		prog->consts = first->consts;
 	}
 	err = fill_program(dev, prog, image, why);
 	if (err)
@@ -402,7 +404,9 @@ int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vt
 		err = fits_ring(queue, image, why);
 	if (err)
 		return err;
-	if ((first->model ? vtadev_buf_size(first->model) : 0) != image->model_bytes) {
+	if ((first->model ? vtadev_buf_size(first->model) : 0) != image->model_bytes ||
+	    first->consts_bytes != image->consts_bytes ||
+	    (first->consts && memcmp(first->consts, image->consts, image->consts_bytes))) {
 		snprintf(why, VTAPROG_WHY_MAX, "it is not the image of the program that is there");
 		return -EINVAL;
 	}
@@ -434,7 +438,8 @@ void vtaprog_free(struct vtaprog *prog)
 	if (!prog->twin)
 		vtadev_buf_free(prog->model);
 	free(prog->streams);
-	free(prog->consts);
+	if (!prog->twin)
+		free(prog->consts);
 	free(prog->tensors);
 	free(prog->descs);
 	free(prog->kernels);

@@ -62,14 +62,15 @@ int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const struct vt
 /**
  * vtaprog_twin() - load a program a second time, with the weights of the first
  * @dev: the card
- * @queue: as for vtaprog_load(), but not the queue of @first
+ * @queue: as for vtaprog_load(); the queue of @first only if runs of the two do not overlap
  * @first: the loaded program, whose weights the twin reads: free it after the twin
- * @image: the same image; not needed after the call
+ * @image: the same image, or a variant of it (vtaimage_variant()), which serves other shapes; not
+ *         needed after the call
  * @prog: out: the twin, an ordinary program
  * @why: out: after an error, a sentence with the reason
  *
- * Allocates card memory only for an arena and the instructions. Errors: -EINVAL (the image is
- * another), and as vtaprog_load().
+ * Allocates card memory only for an arena and the instructions, and none for constants. Errors:
+ * -EINVAL (the image is another), and as vtaprog_load().
  */
 int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
 		 const struct vtaimage *image, struct vtaprog **prog, char why[VTAPROG_WHY_MAX]);

@@ -13,7 +13,7 @@ FUZZ_CC := clang
 FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 # Sources of a target, beside itself.
-FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c mixed.c net.c steps.c) \
+FUZZ_SRCS_image := $(addprefix tests/ops/,emulated.c machine.c mixed.c net.c pair.c steps.c) \
 	$(OPS_SRCS) \
 	$(filter-out %/main.c %/opt.c,$(EMU_SRCS))
 FUZZ_OBJS := $(OPS_TEST_LIB) $(OPS_A) $(EMU_LIB)

@@ -13,6 +13,7 @@
 #include "image.h"
 #include "machine.h"
 #include "net.h"
+#include "pair.h"
 #include "steps.h"
 
 #define MEM_SIZE	(1u << 20)
@@ -115,8 +116,10 @@ static void open_and_run(const uint8_t *data, size_t size)
 		      "a refusal without a reason");
 		return;
 	}
-	check_tensors(&image);
-	run(&image);
+	for (uint32_t i = 0; !vtaimage_variant(&image, i, &image); i++) {
+		check_tensors(&image);
+		run(&image);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -140,14 +143,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 uint8_t *fuzz_seed(unsigned int i, size_t *size)
 {
+	enum { NETS = 2 * sizeof(cores) / sizeof(cores[0]) };
 	struct vtaops_core core;
+	struct pair pair;
 	struct net net;
 	uint8_t *seed;
 
-	if (i >= 2 * sizeof(cores) / sizeof(cores[0]))
+	if (i > NETS)
 		return NULL;
-	core = emulated_core(&cores[i / 2]);
+	core = emulated_core(&cores[i < NETS ? i / 2 : 0]);
 	check(!vtaops_core_init(&core), "a seed's core is not valid");
+	if (i == NETS) {
+		pair_make(&pair, &core);
+		*size = pair.size;
+		return pair.image;
+	}
 	net_compile(&net, &core, i);
 	seed = i % 2 ? mixed_compile(&net, size) : net.image;
 	if (seed == net.image) {

@@ -10,6 +10,7 @@
 #include "image.h"
 #include "machine.h"
 #include "net.h"
+#include "pair.h"
 #include "steps.h"
 
 #define MEM_SIZE	(4u << 20)
@@ -173,7 +174,8 @@ TEST(a_broken_rule_is_named)
 		{ AT_HOST_BYTES, 64, "a tensor is not within its segment" },
 		{ AT_ARENA_BYTES, 64, "a tensor is not within its segment" },
 		{ AT_PARTS + 8, 0, "a part of the image is not where it belongs" },
-		{ AT_ZERO, 1, "the header is not one of version 2" },
+		{ AT_VARIANTS, 1, "a part of the image is not where it belongs" },
+		{ AT_VARIANTS + 4, 1, "a part of the image is not where it belongs" },
 		{ AT_NAME, 0x3d3d3d3d, "the program's name is not a name" },
 		{ tensor + TENSOR_NAME, 0x20202020, "a tensor's name is not a name" },
 		{ tensor + TENSOR_ROLE, 4,
@@ -242,6 +244,122 @@ TEST(a_broken_rule_is_named)
 		assert_int_equal(err, -VTAOPS_EINVAL);
 	}
 	assert_int_equal(vtaimage_open(&v, image, size), 0);
+}
+
+TEST(variants_read_back)
+{
+	struct vtaimage_shape shape = { .rank = 2, .dims = { 1, 8 } };
+	struct vtaimage v, second, back;
+	struct vtaimage_tensor t;
+	struct pair p;
+
+	pair_make(&p, &net.core);
+	assert_int_equal(vtaimage_open(&v, p.image, p.size), 0);
+	assert_true(vtaimage_variants(&v) == 2 && v.host_bytes == 72);
+	assert_true(v.tensor_count == 2 && v.step_count == 1);
+	assert_int_equal(vtaimage_find(&v, "z"), -1);
+	assert_int_equal(vtaimage_variant(&v, 1, &second), 0);
+	assert_true(second.host_bytes == 160);
+	assert_true(second.tensor_count == 3 && second.step_count == 2);
+	assert_int_equal(vtaimage_find(&second, "z"), 1);
+	vtaimage_tensor(&second, 0, &t);
+	assert_int_equal(t.dims[1], 8);
+	assert_int_equal(second.text[VTAIMAGE_REPORT].bytes, 3);
+	assert_memory_equal(second.text[VTAIMAGE_REPORT].text, "two", 3);
+	assert_int_equal(second.text[VTAIMAGE_LABELS].bytes, 2);
+	assert_int_equal(vtaimage_variant(&second, 2, &back), -VTAOPS_EINVAL);
+	assert_int_equal(vtaimage_variant(&second, 0, &second), 0);
+	assert_memory_equal(&second, &v, sizeof(v));
+
+	assert_int_equal(vtaimage_match(&v, 1, &shape), 1);
+	shape.dims[1] = 2;
+	assert_int_equal(vtaimage_match(&v, 1, &shape), 0);
+	shape.dims[1] = 3;
+	assert_int_equal(vtaimage_match(&v, 1, &shape), -1);
+	shape.rank = 0;
+	assert_int_equal(vtaimage_match(&v, 1, &shape), 0);
+	assert_int_equal(vtaimage_match(&v, 0, &shape), -1);
+	assert_int_equal(vtaimage_match(&v, 2, (struct vtaimage_shape[2]) { 0 }), -1);
+	pair_free(&p);
+}
+
+/* Each number of the table of variants that is wrong is refused, whatever the checksum. */
+TEST(a_broken_variant_is_named)
+{
+	enum { FIRST = 0, SECOND = VARIANT_SIZE };
+	static const struct {
+		unsigned int at;
+		uint32_t value;
+		const char *why;
+	} cases[] = {
+		{ FIRST, 0, "variant 0 has no tensors or no steps" },
+		{ SECOND + 12, 0, "variant 1 has no tensors or no steps" },
+		{ FIRST, 3, "the variants have more or less than the image" },
+		{ SECOND, 0xffffffff, "the variants have more or less than the image" },
+		{ SECOND + 4, 1, "the variants have more or less than the image" },
+		{ FIRST + 8, 0xfffffffe, "the variants have more or less than the image" },
+		{ SECOND + 16, 1, "the variants have more or less than the image" },
+		{ FIRST + 20, 0x80000000, "the variants have more or less than the image" },
+		{ SECOND + 24, 1, "the variants have more or less than the image" },
+		{ FIRST + VARIANT_ARENA_BYTES, 64, "no variant has as much memory as the image" },
+		{ SECOND + VARIANT_HOST_BYTES, 164, "no variant has as much memory as the image" },
+		{ FIRST + VARIANT_HOST_BYTES, 68, "a tensor is not within its segment" },
+		{ SECOND + VARIANT_ZERO, 1, "variant 1 has more fields" },
+		{ SECOND + VARIANT_SIZE - 4, 1, "variant 1 has more fields" },
+	};
+	struct vtaimage v;
+	struct pair p;
+	uint8_t *table;
+
+	pair_make(&p, &net.core);
+	table = p.image + get32(p.image + AT_VARIANTS);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint32_t was = get32(table + cases[i].at);
+
+		put32(table + cases[i].at, cases[i].value);
+		put32(p.image + AT_CRC, image_crc(p.image, p.size));
+		assert_int_equal(vtaimage_open(&v, p.image, p.size), -VTAOPS_EINVAL);
+		assert_string_equal(v.why, cases[i].why);
+		put32(table + cases[i].at, was);
+	}
+	put32(p.image + AT_VARIANTS + 4, 65);
+	put64(p.image + AT_SIZE, p.size);
+	put32(p.image + AT_CRC, image_crc(p.image, p.size));
+	assert_int_equal(vtaimage_open(&v, p.image, p.size), -VTAOPS_EINVAL);
+	assert_string_equal(v.why, "there is something behind the parts");
+	pair_free(&p);
+}
+
+TEST(variants_have_the_same_inputs_in_other_shapes)
+{
+	struct vtaimage v;
+	struct pair p;
+
+	pair_make(&p, &net.core);
+	p.tensors[2] = pair_tensor("x", VTAIMAGE_INPUT, 2, 0);
+	pair_write(&p);
+	assert_int_equal(vtaimage_open(&v, p.image, p.size), -VTAOPS_EINVAL);
+	assert_string_equal(v.why, "variants 0 and 1 are for the same shapes");
+	p.tensors[2] = pair_tensor("w", VTAIMAGE_INPUT, 8, 0);
+	pair_write(&p);
+	assert_int_equal(vtaimage_open(&v, p.image, p.size), -VTAOPS_EINVAL);
+	assert_string_equal(v.why, "variants 0 and 1 have other inputs");
+	p.tensors[2] = pair_tensor("x", VTAIMAGE_INPUT, 8, 0);
+	p.tensors[2].type = VTACPU_I32;
+	pair_write(&p);
+	assert_int_equal(vtaimage_open(&v, p.image, p.size), -VTAOPS_EINVAL);
+	assert_string_equal(v.why, "variants 0 and 1 have other inputs");
+	p.variants[0].tensor_count = 1;
+	p.variants[1].tensor_count = 4;
+	pair_write(&p);
+	assert_int_equal(vtaimage_open(&v, p.image, p.size), -VTAOPS_EINVAL);
+	p.count = 1;
+	pair_write(&p);
+	assert_int_equal(vtaimage_open(&v, p.image, p.size), -VTAOPS_EINVAL);
+	assert_string_equal(v.why, "there are too many variants, or one alone");
+	assert_int_equal(vtaimage_size_variants(&p.source, p.variants, VTAIMAGE_VARIANTS_MAX + 1),
+			 0);
+	pair_free(&p);
 }
 
 GROUP(setup, teardown);
