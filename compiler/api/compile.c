@@ -89,5 +89,11 @@ int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const 
 
 int vtac_compile(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p)
 {
-	return vtac_run_passes(g, opt, NULL) || vtac_lower(g, opt, p) ? -1 : 0;
+	return vtac_compile_variant(g, opt, NULL, p);
+}
+
+int vtac_compile_variant(struct vtac_graph *g, const struct vtac_options *opt,
+			 struct vtac_program *before, struct vtac_program *p)
+{
+	return vtac_run_passes(g, opt, NULL) || vtac_lower_variant(g, opt, before, p) ? -1 : 0;
 }

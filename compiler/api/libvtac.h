@@ -230,7 +230,10 @@ struct vtac_net_shape {
  *	to fail. Called in the thread of vtac_net_compile(), more than once for an image. May be
  *	NULL.
  * @priv: for @image and @progress
- * @shapes: of inputs; without, an open first dimension is 1, and another is an error
+ * @shapes: of inputs; without, an open first dimension is 1, and another is an error. If an input
+ *	is in them several times, the program has as many variants (vtaimage_variant()), and other
+ *	inputs are in them as often, or once for all variants; @image is asked for each variant's
+ *	sizes
  * @n_shapes: number of @shapes
  * @labels: classes of the first output, UTF-8 with a line each, or NULL
  * @preprocess: how a picture becomes an input, for programs that read pictures; or NULL
@@ -271,7 +274,7 @@ struct vtac_net_placement {
  * @options: for the program; images are not read
  * @placement: out: the devices
  *
- * Takes about as long as reading the model. Returns 0, and then vtac_net_compile() refuses no node;
+ * Takes about as long as reading the model; the first of several variants is placed. Returns 0, and then vtac_net_compile() refuses no node;
  * or -1: vtac_net_refused() names the nodes that stop it, if there are such.
  */
 int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *options,

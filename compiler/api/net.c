@@ -340,36 +340,65 @@ static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, f
 	return how->image(how->priv, i, t->name, values, (size_t)vtac_elements(t)) ? -1 : 0;
 }
 
-static int make_image(const struct vtac_program *p, const struct vtac_net_options *net,
-		      uint8_t **image, size_t *size)
-{
-	struct vtac_report_options how = { .json = false };
-	char *text = vtac_report_text(p, &how), *json;
-	int err;
+/* The variants of a program while it is compiled. */
+struct making {
+	const struct vtac_net_options *how;
+	unsigned int n;
+	struct vtac_graph **g;
+	struct vtac_program *p;
+	struct vtac_image_options *image;
+};
 
-	how.json = true;
-	json = vtac_report_text(p, &how);
-	err = vtac_image(p, &(struct vtac_image_options) {
-		.text = { [VTAIMAGE_LABELS] = net->labels, [VTAIMAGE_REPORT] = text,
-			  [VTAIMAGE_REPORT_JSON] = json },
-		.preprocess = net->preprocess, .preprocess_count = net->preprocess ? 1 : 0 },
-			 image, size);
-	free(text);
-	free(json);
-	return err;
+static struct making *making_new(const struct vtac_net_options *how, unsigned int n)
+{
+	struct making *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->how = how;
+	m->n = n;
+	m->g = calloc(n, sizeof(*m->g));
+	m->p = calloc(n, sizeof(*m->p));
+	m->image = calloc(n, sizeof(*m->image));
+	return m;
 }
 
-static int compile(struct vtac_graph *g, const struct vtac_options *opt,
-		   const struct vtac_net_options *net, uint8_t **image, size_t *size)
+static void making_free(struct making *m)
 {
-	struct vtac_program p;
-	int err;
+	for (unsigned int i = 0; m && m->g && m->p && m->image && i < m->n; i++) {
+		free((char *)(uintptr_t)m->image[i].text[VTAIMAGE_REPORT]);
+		free((char *)(uintptr_t)m->image[i].text[VTAIMAGE_REPORT_JSON]);
+		vtac_program_free(&m->p[i]);
+		vtac_graph_free(m->g[i]);
+	}
+	if (m) {
+		free(m->g);
+		free(m->p);
+		free(m->image);
+	}
+	free(m);
+}
 
-	if (vtac_compile(g, opt, &p))
+/* Variant @i, of the graph that is there, and its reports. */
+static int compile_variant(struct making *m, const struct vtac_options *opt, unsigned int i)
+{
+	struct vtac_report_options how = { .json = false };
+
+	if (vtac_compile_variant(m->g[i], opt, i ? &m->p[i - 1] : NULL, &m->p[i]))
 		return -1;
-	err = make_image(&p, net, image, size);
-	vtac_program_free(&p);
-	return err;
+	m->image[i].text[VTAIMAGE_REPORT] = m->n > 1 ? vtac_variant_report(&m->p[i], &how, i) :
+					    vtac_report_text(&m->p[i], &how);
+	how.json = true;
+	m->image[i].text[VTAIMAGE_REPORT_JSON] = vtac_report_text(&m->p[i], &how);
+	return 0;
+}
+
+static int make_image(struct making *m, uint8_t **image, size_t *size)
+{
+	m->image->text[VTAIMAGE_LABELS] = m->how->labels;
+	m->image->preprocess = m->how->preprocess;
+	m->image->preprocess_count = m->how->preprocess ? 1 : 0;
+	return vtac_image_variants(m->p, m->image, m->n, image, size);
 }
 
 /* The options of the compiler; @shapes has room for those of @how. */
@@ -423,29 +452,65 @@ static void take_error(struct vtac_net *net, struct vtac_graph *g)
 	net->g->error = g->error;
 }
 
+/* The number of variants; 0 after an error. */
+static unsigned int count_variants(struct vtac_net *net, const struct vtac_options *opt)
+{
+	struct vtac_error error = { "", false };
+	unsigned int n = vtac_variants(opt, &error);
+
+	if (!n)
+		vtac_fail(net->g, NULL, "%s", error.text);
+	return n;
+}
+
+/* Compile all variants of @all and write their image. */
+static int compile(struct vtac_net *net, struct making *m, const struct vtac_options *all,
+		   struct vtac_shape_option *shapes, uint8_t **image, size_t *size)
+{
+	struct vtac_options opt = *all;
+	int err = 0;
+
+	opt.shapes = shapes;
+	for (unsigned int i = 0; !err && i < m->n; i++) {
+		opt.n_shapes = vtac_variant_shapes(all, i, shapes);
+		m->g[i] = copy_graph(net);
+		if (!m->g[i])
+			return -1;
+		if (m->how->name)
+			m->g[i]->name = m->how->name;
+		err = compile_variant(m, &opt, i);
+		if (!err && i + 1 == m->n)
+			err = make_image(m, image, size);
+		if (err)
+			take_error(net, m->g[i]);
+	}
+	return err;
+}
+
 int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, uint8_t **image,
 		     size_t *size)
 {
 	const struct vtac_images images = {
 		.count = how->images, .read = read_image, .priv = (void *)(uintptr_t)how };
-	struct vtac_shape_option *shapes = new_shapes(net, how);
-	struct vtac_graph *g = shapes && is_name(net, how->name) ? copy_graph(net) : NULL;
+	struct vtac_shape_option *shapes = new_shapes(net, how), *own = new_shapes(net, how);
+	struct making *m = NULL;
 	struct vtac_options opt;
-	int err;
+	unsigned int n = 0;
+	int err = -1;
 
-	if (!g) {
-		free(shapes);
-		return -1;
+	if (shapes && own && is_name(net, how->name)) {
+		opt = options_of(how, shapes);
+		opt.images = how->image && how->images ? &images : NULL;
+		n = count_variants(net, &opt);
+		m = n ? making_new(how, n) : NULL;
 	}
-	opt = options_of(how, shapes);
-	opt.images = how->image && how->images ? &images : NULL;
-	if (how->name)
-		g->name = how->name;
-	err = compile(g, &opt, how, image, size);
-	if (err)
-		take_error(net, g);
-	vtac_graph_free(g);
+	if (m && m->g && m->p && m->image)
+		err = compile(net, m, &opt, own, image, size);
+	else if (n)
+		vtac_fail(net->g, NULL, "Out of memory.");
+	making_free(m);
 	free(shapes);
+	free(own);
 	return err;
 }
 
@@ -465,17 +530,21 @@ static int check_kernels(struct vtac_graph *g)
 int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *how,
 		   struct vtac_net_placement *placement)
 {
-	struct vtac_shape_option *shapes = new_shapes(net, how);
-	struct vtac_graph *g = shapes ? copy_graph(net) : NULL;
-	struct vtac_options opt;
+	struct vtac_shape_option *shapes = new_shapes(net, how), *own = new_shapes(net, how);
+	struct vtac_graph *g = shapes && own ? copy_graph(net) : NULL;
+	struct vtac_options opt, all;
 	int err;
 
 	*placement = (struct vtac_net_placement) { 0 };
 	if (!g) {
 		free(shapes);
+		free(own);
 		return -1;
 	}
-	opt = options_of(how, shapes);
+	all = options_of(how, shapes);
+	opt = all;
+	opt.shapes = own;
+	opt.n_shapes = vtac_variant_shapes(&all, 0, own);
 	err = vtac_run_passes(g, &opt, "partition") || check_kernels(g) ? -1 : 0;
 	for (unsigned int i = 0; !err && i < g->n_nodes; i++) {
 		if (g->nodes[i]->device == VTAC_CARD)
@@ -488,6 +557,7 @@ int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *how,
 		take_error(net, g);
 	vtac_graph_free(g);
 	free(shapes);
+	free(own);
 	return err;
 }
 

@@ -358,6 +358,20 @@ static void json_steps(FILE *f, const struct vtac_program *p)
 	fputs("\n  ],\n", f);
 }
 
+static void json_inputs(FILE *f, const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_inputs; i++) {
+		const struct vtac_tensor *t = g->inputs[i];
+
+		fprintf(f, "%s{\"name\": ", i ? ", " : "");
+		print_string(f, t->name);
+		fputs(", \"shape\": [", f);
+		for (int k = 0; k < t->rank; k++)
+			fprintf(f, "%s%" PRId64, k ? ", " : "", t->dims[k]);
+		fputs("]}", f);
+	}
+}
+
 static void report_json(const struct vtac_program *p, const struct vtac_report_options *how,
 			FILE *f)
 {
@@ -366,7 +380,9 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 
 	fputs("{\n  \"name\": ", f);
 	print_string(f, p->graph->name);
-	fputs(",\n  \"nodes\": [", f);
+	fputs(",\n  \"inputs\": [", f);
+	json_inputs(f, p->graph);
+	fputs("],\n  \"nodes\": [", f);
 	json_layers(f, p, how);
 	fputs("\n  ],\n", f);
 	json_steps(f, p);

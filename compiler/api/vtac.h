@@ -40,6 +40,19 @@ int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const 
 /* Run all passes, and lower the graph to @p. */
 int vtac_compile(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
 
+/* The same for a variant behind @before, or NULL (vtac_lower_variant()). */
+int vtac_compile_variant(struct vtac_graph *g, const struct vtac_options *opt,
+			 struct vtac_program *before, struct vtac_program *p);
+
+/*
+ * variants.c: the number of variants that the shapes of @opt ask for, at least 1; 0 and a sentence
+ * in @error if inputs have different numbers of shapes, or too many.
+ */
+unsigned int vtac_variants(const struct vtac_options *opt, struct vtac_error *error);
+/* The shapes of a variant, of which there are at most opt->n_shapes. Returns their number. */
+unsigned int vtac_variant_shapes(const struct vtac_options *opt, unsigned int variant,
+				 struct vtac_shape_option *shapes);
+
 /* net.c: the net of libvtac.h */
 struct vtac_net {
 	struct vtac_graph *g;
@@ -54,5 +67,8 @@ struct vtac_report_options {
 void vtac_report(const struct vtac_program *p, const struct vtac_report_options *how, FILE *f);
 /* The same as a text, to be freed; NULL: no memory. */
 char *vtac_report_text(const struct vtac_program *p, const struct vtac_report_options *how);
+/* The same of a variant, whose number and inputs stand before it. */
+char *vtac_variant_report(const struct vtac_program *p, const struct vtac_report_options *how,
+			  unsigned int variant);
 
 #endif /* VTAC_H */

@@ -53,8 +53,12 @@ void cmd_images_free(struct cmd_images *c);
 struct output_options {
 	const char *model;		/* the model's file, which names the program */
 	const char *labels;		/* a file with a line for each class, or NULL */
-	const struct vtac_report_options *report;
 	const struct vtaimage_preprocess *preprocess;	/* or NULL */
+};
+
+/* The reports of a variant. */
+struct output_reports {
+	char *text, *json;
 };
 
 /*
@@ -66,9 +70,12 @@ int output_check_program(const struct vtac_graph *g, const struct vtac_options *
 /* The words of --emit, in their order; and the program itself */
 enum output_form { OUTPUT_C, OUTPUT_ONNX, OUTPUT_PROGRAM };
 
-/* Write a program to a file, or as C to a directory. Returns the exit status. */
-int output_program(const struct vtac_program *p, const struct output_options *how,
-		   enum output_form form, const char *path);
+/*
+ * Write a program of @n variants to a file; one of one variant also in another form. Returns the
+ * exit status.
+ */
+int output_program(const struct vtac_program *p, unsigned int n, const struct output_options *how,
+		   const struct output_reports *reports, enum output_form form, const char *path);
 
 /*
  * cmd_progress.c: the compiler's steps as the progress of the whole command (progress.h). First the

@@ -40,7 +40,8 @@ static const char help[] =
 	"      --classes=FILE     for each image of --measure, the number of its right class,\n"
 	"                         one a line\n"
 	"      --images=N         use at most N images (--calibrate 64, --measure 16)\n"
-	"      --shape=[INPUT=]N,C,H,W  the shape of an input whose sizes the file leaves open\n"
+	"      --shape=[INPUT=]N,C,H,W  the shape of an input whose sizes the file leaves open; several\n"
+	"                         times for a program that takes each of these shapes\n"
 	"      --labels=FILE      put names of the classes, one a line, into the program\n"
 	"\n"
 	"How a picture becomes the input, kept in the program for vtactl program run:\n"
@@ -95,6 +96,10 @@ struct compile {
 	bool has_preprocess;
 	struct cmd_images *calibrate, *measure;
 	unsigned int *classes;		/* of those to measure with */
+	unsigned int variants;
+	struct vtac_graph **g;		/* of each variant */
+	struct vtac_program *p;
+	struct output_reports *reports;
 };
 
 /* ---- options ---- */
@@ -301,36 +306,66 @@ static void say_next(const struct compile *c)
 			c->has_preprocess ? " --image=PICTURE" : " INPUT=FILE OUTPUT=FILE");
 }
 
-static int finish(struct compile *c, struct vtac_graph *g, struct vtac_program *p)
+/* The reports of variant @i, which are made before its constants go to the next. */
+static int make_reports(struct compile *c, unsigned int i)
 {
 	struct vtac_report_options how = {
-		.json = c->json,
 		.clock_khz = c->clock_mhz ? 1000 * c->clock_mhz : c->clock_khz,
 	};
+	struct output_reports *r = &c->reports[i];
 	struct vtac_accuracy accuracy;
 	int ret = CMD_OK;
 
 	if (cmd_images_given(c->measure)) {
-		ret = measure(c, g, &accuracy);
+		ret = measure(c, c->g[i], &accuracy);
 		how.accuracy = &accuracy;
 	}
-	if (!ret && c->output)
-		ret = output_program(p, &(struct output_options){
-			.model = c->model, .labels = c->labels, .report = &how,
+	if (ret)
+		return ret;
+	r->text = c->variants > 1 ? vtac_variant_report(&c->p[i], &how, i) :
+		  vtac_report_text(&c->p[i], &how);
+	how.json = true;
+	r->json = vtac_report_text(&c->p[i], &how);
+	return r->text && r->json ? CMD_OK : cmd_fail(CMD_ERROR, NULL, "out of memory");
+}
+
+/* An array if there are several variants. */
+static void print_reports(const struct compile *c, FILE *f)
+{
+	bool list = c->json && c->variants > 1;
+
+	if (list)
+		fputs("[\n", f);
+	for (unsigned int i = 0; i < c->variants; i++) {
+		fputs(list && i ? ",\n" : "", f);
+		fputs(c->json ? c->reports[i].json : c->reports[i].text, f);
+	}
+	if (list)
+		fputs("]\n", f);
+}
+
+static int finish(struct compile *c)
+{
+	int ret = CMD_OK;
+
+	if (c->output)
+		ret = output_program(c->p, c->variants, &(struct output_options){
+			.model = c->model, .labels = c->labels,
 			.preprocess = c->has_preprocess ? &c->preprocess : NULL },
-			(enum output_form)c->form, c->output);
+			c->reports, (enum output_form)c->form, c->output);
 	progress_clear();
 	if (ret || c->quiet)
 		return ret;
-	vtac_report(p, &how, c->output && output_is_stdout(c->output) ? stderr : stdout);
+	print_reports(c, c->output && output_is_stdout(c->output) ? stderr : stdout);
 	fflush(stdout);
 	say_next(c);
 	return ret;
 }
 
-static int compile(struct compile *c, struct vtac_graph *g)
+/* Compile variant @i, or print its graph after a pass. */
+static int compile(struct compile *c, unsigned int i)
 {
-	struct vtac_program p;
+	struct vtac_graph *g = c->g[i];
 	int ret;
 
 	if (vtac_read_onnx(g, c->model))
@@ -350,11 +385,58 @@ static int compile(struct compile *c, struct vtac_graph *g)
 			.preprocess = c->has_preprocess ? &c->preprocess : NULL });
 	if (ret)
 		return ret;
-	if (vtac_compile(g, &c->opt, &p))
+	if (vtac_compile_variant(g, &c->opt, i ? &c->p[i - 1] : NULL, &c->p[i]))
 		return fail_graph(g);
-	ret = finish(c, g, &p);
-	vtac_program_free(&p);
-	return ret;
+	return make_reports(c, i);
+}
+
+static int compile_variants(struct compile *c)
+{
+	struct vtac_options all = c->opt;
+	struct vtac_shape_option shapes[LIST_MAX];
+	int ret = CMD_OK;
+
+	c->g = calloc(c->variants, sizeof(*c->g));
+	c->p = calloc(c->variants, sizeof(*c->p));
+	c->reports = calloc(c->variants, sizeof(*c->reports));
+	if (!c->g || !c->p || !c->reports)
+		return cmd_fail(CMD_ERROR, NULL, "out of memory");
+	for (unsigned int i = 0; i < c->variants && !ret; i++) {
+		c->opt.shapes = shapes;
+		c->opt.n_shapes = vtac_variant_shapes(&all, i, shapes);
+		c->g[i] = vtac_graph_new(c->memory);
+		ret = c->g[i] ? compile(c, i) : cmd_fail(CMD_ERROR, NULL, "out of memory");
+	}
+	c->opt = all;
+	return ret || c->dump ? ret : finish(c);
+}
+
+static void free_variants(struct compile *c)
+{
+	for (unsigned int i = 0; c->g && c->p && c->reports && i < c->variants; i++) {
+		free(c->reports[i].text);
+		free(c->reports[i].json);
+		vtac_program_free(&c->p[i]);
+		vtac_graph_free(c->g[i]);
+	}
+	free(c->g);
+	free(c->p);
+	free(c->reports);
+}
+
+/* Count the variants that the shapes ask for. */
+static int count_variants(struct compile *c)
+{
+	struct vtac_error error = { "", false };
+
+	c->variants = vtac_variants(&c->opt, &error);
+	if (!c->variants)
+		return cli_usage("%s", error.text);
+	if (c->variants > 1 && c->form != OUTPUT_PROGRAM)
+		return cli_usage("--emit takes one shape of an input");
+	if (c->variants > 1 && c->dump)
+		return cli_usage("--dump-after takes one shape of an input");
+	return CMD_OK;
 }
 
 static int read_classes(struct compile *c)
@@ -396,8 +478,12 @@ static unsigned int count_images(struct cmd_images *images)
 static int prepare(struct compile *c)
 {
 	struct vtaimage_preprocess *pre = &c->preprocess;
-	int ret = check_files(c);
+	int ret;
 
+	c->opt.shapes = c->shapes;
+	ret = count_variants(c);
+	if (!ret)
+		ret = check_files(c);
 	if (!ret)
 		ret = c->card ? cmd_core_of_card(&c->opt.core, c->card, &c->clock_khz) :
 			cmd_core_of_file(&c->opt.core, c->config);
@@ -413,7 +499,6 @@ static int prepare(struct compile *c)
 		ret = cmd_images_open(c->measure, pre, c->max_images ? c->max_images : 16);
 	if (!ret)
 		ret = read_classes(c);
-	c->opt.shapes = c->shapes;
 	c->opt.cpu = c->cpu;
 	c->opt.quant = &c->quant;
 	c->opt.images = cmd_images_given(c->calibrate) ? cmd_images_all(c->calibrate) : NULL;
@@ -428,7 +513,6 @@ static int prepare(struct compile *c)
 int compile_main(int argc, char **argv)
 {
 	struct compile *c = calloc(1, sizeof(*c));
-	struct vtac_graph *g = NULL;
 	int ret;
 
 	if (!c)
@@ -442,12 +526,11 @@ int compile_main(int argc, char **argv)
 		cmd_fail(CMD_ERROR, NULL, "out of memory");
 	if (ret == CLI_GO) {
 		ret = prepare(c);
-		g = ret ? NULL : vtac_graph_new(c->memory);
 		if (!ret)
-			ret = g ? compile(c, g) : cmd_fail(CMD_ERROR, NULL, "out of memory");
+			ret = compile_variants(c);
 	}
 	progress_clear();
-	vtac_graph_free(g);
+	free_variants(c);
 	cmd_images_free(c->calibrate);
 	cmd_images_free(c->measure);
 	free(c->classes);

@@ -8,15 +8,6 @@
 #include "emit/emit.h"
 #include "output.h"
 
-static char *report_text(const struct vtac_program *p, const struct vtac_report_options *how,
-			 bool json)
-{
-	struct vtac_report_options as = *how;
-
-	as.json = json;
-	return vtac_report_text(p, &as);
-}
-
 /* A text file as it is; NULL: it cannot be read, errno has the reason. */
 static char *read_text(const char *path)
 {
@@ -72,24 +63,32 @@ static int write_c(const char *dir, const char *name, const void *data, size_t s
 		CMD_OK;
 }
 
-/* Make the image of @p; @text and @json may be NULL. */
-static int make_image(const struct vtac_program *p, const struct output_options *how,
-		      const char *name, const char *text, const char *json, uint8_t **data,
-		      size_t *size)
+/* Make the image of @n variants; @reports may be NULL. */
+static int make_image(const struct vtac_program *p, unsigned int n,
+		      const struct output_options *how, const char *name,
+		      const struct output_reports *reports, uint8_t **data, size_t *size)
 {
-	struct vtac_image_options image = {
-		.name = name, .preprocess = how->preprocess,
-		.preprocess_count = how->preprocess ? 1 : 0 };
+	struct vtac_image_options *image = calloc(n, sizeof(*image));
 	char *labels = how->labels ? read_text(how->labels) : NULL;
 	int ret = CMD_OK;
 
 	if (how->labels && !labels)
-		return cmd_fail(CMD_ERROR, how->labels, strerror(errno));
-	image.text[VTAIMAGE_LABELS] = labels;
-	image.text[VTAIMAGE_REPORT] = text;
-	image.text[VTAIMAGE_REPORT_JSON] = json;
-	if (vtac_image(p, &image, data, size))
-		ret = cmd_fail(CMD_MODEL, NULL, p->graph->error.text);
+		ret = cmd_fail(CMD_ERROR, how->labels, strerror(errno));
+	else if (!image)
+		ret = cmd_fail(CMD_ERROR, NULL, "out of memory");
+	for (unsigned int i = 0; !ret && reports && i < n; i++) {
+		image[i].text[VTAIMAGE_REPORT] = reports[i].text;
+		image[i].text[VTAIMAGE_REPORT_JSON] = reports[i].json;
+	}
+	if (!ret) {
+		image->name = name;
+		image->preprocess = how->preprocess;
+		image->preprocess_count = how->preprocess ? 1 : 0;
+		image->text[VTAIMAGE_LABELS] = labels;
+		if (vtac_image_variants(p, image, n, data, size))
+			ret = cmd_fail(CMD_MODEL, NULL, p[n - 1].graph->error.text);
+	}
+	free(image);
 	free(labels);
 	return ret;
 }
@@ -113,7 +112,7 @@ int output_check_program(const struct vtac_graph *g, const struct vtac_options *
 	    vtac_compile(stub, &with, &p)) {
 		ret = cmd_fail(CMD_MODEL, NULL, stub->error.text);
 	} else {
-		ret = make_image(&p, how, "stub", NULL, NULL, &data, &size);
+		ret = make_image(&p, 1, how, "stub", NULL, &data, &size);
 		vtac_program_free(&p);
 	}
 	free(data);
@@ -134,17 +133,16 @@ static int write_onnx(struct vtac_graph *g, const char *path, const uint8_t *dat
 	return ret;
 }
 
-int output_program(const struct vtac_program *p, const struct output_options *how,
-		   enum output_form form, const char *path)
+int output_program(const struct vtac_program *p, unsigned int n, const struct output_options *how,
+		   const struct output_reports *reports, enum output_form form, const char *path)
 {
-	char *text = report_text(p, how->report, false), *json = report_text(p, how->report, true);
 	char name[64];
 	uint8_t *data = NULL;
 	size_t size = 0;
 	int ret;
 
 	name_of(name, sizeof(name), how->model);
-	ret = make_image(p, how, name, text, json, &data, &size);
+	ret = make_image(p, n, how, name, reports, &data, &size);
 	if (!ret && form == OUTPUT_C)
 		ret = write_c(path, name, data, size);
 	else if (!ret && form == OUTPUT_ONNX)
@@ -152,7 +150,5 @@ int output_program(const struct vtac_program *p, const struct output_options *ho
 	else if (!ret)
 		ret = write_file(path, data, size);
 	free(data);
-	free(text);
-	free(json);
 	return ret;
 }

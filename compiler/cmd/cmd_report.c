@@ -17,7 +17,8 @@ static const char help[] =
 	"memory; the accuracy if it was measured.\n"
 	"\n"
 	"  -j, --json             print JSON\n"
-	"      --html             write a page for a browser, with the graph and the memory plan\n"
+	"      --html             write a page for a browser, with the graph and the memory plan;\n"
+	"                         of a program for several shapes, for the first\n"
 	"  -o, --output=FILE      write to FILE, - for standard output\n"
 	"  -h, --help             print this text\n";
 
@@ -73,21 +74,40 @@ static void write_page(FILE *f, const struct vtaimage_chars *text)
 	fwrite(at, 1, (size_t)(end - at), f);
 }
 
+static const struct vtaimage_chars *text_of(const struct request *r, const struct vtaimage *image)
+{
+	return &image->text[r->form == AS_TEXT ? VTAIMAGE_REPORT : VTAIMAGE_REPORT_JSON];
+}
+
+/* The reports of all variants; JSON is an array of them, if there are several. */
+static void write_variants(FILE *f, const struct request *r, const struct vtaimage *image)
+{
+	bool list = r->form == AS_JSON && vtaimage_variants(image) > 1;
+	struct vtaimage variant;
+
+	for (uint32_t i = 0; !vtaimage_variant(image, i, &variant); i++) {
+		const struct vtaimage_chars *text = text_of(r, &variant);
+
+		fputs(!list ? "" : i ? ",\n" : "[\n", f);
+		fwrite(text->text, 1, text->bytes, f);
+	}
+	fputs(list ? "]\n" : "", f);
+}
+
 static int write_report(const struct request *r, const struct vtaimage *image)
 {
-	const struct vtaimage_chars *text = &image->text[r->form == AS_TEXT ? VTAIMAGE_REPORT :
-							 VTAIMAGE_REPORT_JSON];
+	const struct vtaimage_chars *text = text_of(r, image);
 	struct output out;
 	int err;
 
-	if (!text->text)
+	if (!text->bytes)
 		return cmd_fail(CMD_ERROR, r->program, "no report in it: it was not made by vtac");
 	err = output_open(&out, r->output, 0666);
 	if (!err) {
 		if (r->form == AS_HTML)
 			write_page(out.file, text);
 		else
-			fwrite(text->text, 1, text->bytes, out.file);
+			write_variants(out.file, r, image);
 		err = output_close(&out);
 	}
 	return err ? cmd_fail(CMD_ERROR, r->output, strerror(-err)) : CMD_OK;

@@ -199,56 +199,20 @@ static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 	return add_step(l, &step);
 }
 
-/* Returns the entry of the table of @max constants that has @data, or the free one for it. */
-static struct lowered_const *find_const(struct lowered_const *table, unsigned int max,
-					const void *data)
-{
-	unsigned int at = (unsigned int)((uintptr_t)data / 16 * 2654435761u) & (max - 1);
-
-	while (table[at].data && table[at].data != data)
-		at = (at + 1) & (max - 1);
-	return &table[at];
-}
-
-/* Half of the table stays free. */
-static int grow_consts(struct lowering *l)
-{
-	unsigned int max = l->max_consts ? 2 * l->max_consts : 64;
-	struct lowered_const *more;
-
-	if (l->n_consts < l->max_consts / 2)
-		return 0;
-	more = calloc(max, sizeof(*more));
-	if (!more)
-		return vtac_fail(l->g, l->node, "Out of memory.");
-	for (unsigned int i = 0; i < l->max_consts; i++)
-		if (l->consts[i].data)
-			*find_const(more, max, l->consts[i].data) = l->consts[i];
-	free(l->consts);
-	l->consts = more;
-	l->max_consts = max;
-	return 0;
-}
-
 /* Place a constant of the CPU, once. */
 static int lower_const(struct lowering *l, const struct vtac_tensor *t,
 		       struct vtaimage_place *place)
 {
 	uint64_t at = 0, bytes = (uint64_t)vtac_bytes(t);
-	struct lowered_const *c;
 
-	if (grow_consts(l))
+	if (lower_reserve(l, &l->p->consts, bytes, VTAIMAGE_HOST_ALIGN, &at))
 		return -1;
-	c = find_const(l->consts, l->max_consts, t->data);
-	if (!c->data) {
-		if (lower_reserve(l, &l->p->consts, bytes, VTAIMAGE_HOST_ALIGN, &at))
-			return -1;
-		if (bytes)
-			memcpy(l->p->consts.data + at, t->data, bytes);
-		*c = (struct lowered_const) { t->data, (uint32_t)at };
-		l->n_consts++;
-	}
-	*place = (struct vtaimage_place) { .segment = VTAIMAGE_IN_CONSTS, .offset = c->offset };
+	if (bytes)
+		memcpy(l->p->consts.data + at, t->data, bytes);
+	if (lower_share(l, &l->p->consts, bytes, &at))
+		return -1;
+	*place = (struct vtaimage_place) {
+		.segment = VTAIMAGE_IN_CONSTS, .offset = (uint32_t)at };
 	return 0;
 }
 
@@ -349,10 +313,22 @@ static int lower_all(struct lowering *l)
 
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p)
 {
+	return vtac_lower_variant(g, opt, NULL, p);
+}
+
+int vtac_lower_variant(struct vtac_graph *g, const struct vtac_options *opt,
+		       struct vtac_program *before, struct vtac_program *p)
+{
 	struct lowering l = { .g = g, .opt = opt, .p = p };
 	int err = -1;
 
 	*p = (struct vtac_program) { .graph = g, .core = opt->core };
+	if (before) {
+		p->model = before->model;
+		p->consts = before->consts;
+		before->model = (struct vtac_segment) { .bytes = p->model.bytes };
+		before->consts = (struct vtac_segment) { .bytes = p->consts.bytes };
+	}
 	l.align = opt->core.wgt_bytes > 64 ? opt->core.wgt_bytes : 64;
 	l.align = opt->core.acc_bytes > l.align ? opt->core.acc_bytes : l.align;
 	p->card_bytes = g->plan.card_bytes;
@@ -370,7 +346,6 @@ int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac
 		err = lower_all(&l);
 	free(l.insns);
 	free(l.uops);
-	free(l.consts);
 	if (err)
 		vtac_program_free(p);
 	return err;
@@ -379,7 +354,9 @@ int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac
 void vtac_program_free(struct vtac_program *p)
 {
 	free(p->model.data);
+	free(p->model.contents);
 	free(p->consts.data);
+	free(p->consts.contents);
 	free(p->streams);
 	free(p->steps);
 	free(p->step_nodes);

@@ -24,17 +24,17 @@ struct lowering {
 	struct lowered *constants;	/* by node id, from @first_id on */
 	unsigned int first_id;
 	uint32_t identity;		/* device address, 0: not made yet */
-	struct lowered_const {
-		const void *data;
-		uint32_t offset;
-	} *consts;			/* of the CPU, in the program's consts, by hash of data */
-	unsigned int n_consts, max_consts;
 	uint64_t scratch_at;		/* in host; the same for all steps */
 };
 
 /* Reserve @bytes of @s, the model or the consts. It grows: pointers into it change. */
 int lower_reserve(struct lowering *l, struct vtac_segment *s, uint64_t bytes, uint64_t align,
 		  uint64_t *offset);
+/*
+ * Shares a constant of @bytes at @offset, the end of @s: if @s has the same bytes already, these
+ * are removed, and @offset becomes that of the others.
+ */
+int lower_share(struct lowering *l, struct vtac_segment *s, uint64_t bytes, uint64_t *offset);
 /* The device address of a tensor on the card. */
 uint32_t lower_tensor(const struct vtac_tensor *t);
 

@@ -43,13 +43,18 @@ static int pack_weights(struct lowering *l, const struct vtac_node *node)
 		vtaops_pack_wgt_groups(core, l->p->model.data + at, w->data, o, i, kh, kw, groups);
 	else
 		vtaops_pack_wgt(core, l->p->model.data + at, w->data, o, i, kh, kw);
+	if (lower_share(l, &l->p->model, bytes, &at))
+		return -1;
 	constants_of(l, node)->wgt = VTAIMAGE_MODEL + (uint32_t)at;
 	l->p->weight_bytes += bytes;
 	if (!is_depthwise(node))
 		return 0;
-	if (lower_reserve(l, &l->p->model, vtaops_depthwise_bytes(core, o, kh, kw), l->align, &at))
+	bytes = vtaops_depthwise_bytes(core, o, kh, kw);
+	if (lower_reserve(l, &l->p->model, bytes, l->align, &at))
 		return -1;
 	vtaops_pack_depthwise(core, l->p->model.data + at, w->data, o, kh, kw);
+	if (lower_share(l, &l->p->model, bytes, &at))
+		return -1;
 	constants_of(l, node)->depthwise = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }
@@ -57,11 +62,14 @@ static int pack_weights(struct lowering *l, const struct vtac_node *node)
 static int pack_vector(struct lowering *l, const int32_t *v, uint32_t channels, uint32_t *addr)
 {
 	const struct vtaops_core *core = &l->p->core;
+	size_t bytes = vtaops_bias_bytes(core, channels);
 	uint64_t at;
 
-	if (lower_reserve(l, &l->p->model, vtaops_bias_bytes(core, channels), l->align, &at))
+	if (lower_reserve(l, &l->p->model, bytes, l->align, &at))
 		return -1;
 	vtaops_pack_bias(core, l->p->model.data + at, v, channels);
+	if (lower_share(l, &l->p->model, bytes, &at))
+		return -1;
 	*addr = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }
@@ -100,6 +108,8 @@ static int pack_identity(struct lowering *l)
 	if (lower_reserve(l, &l->p->model, l->p->core.wgt_bytes, l->align, &at))
 		return -1;
 	vtaops_pack_identity(&l->p->core, l->p->model.data + at);
+	if (lower_share(l, &l->p->model, l->p->core.wgt_bytes, &at))
+		return -1;
 	l->identity = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }
@@ -118,6 +128,8 @@ static int pack_copies(struct lowering *l, const struct vtac_node *node)
 		return -1;
 	memset(ones, 1, (size_t)x.c * kh * kw);
 	vtaops_pack_wgt_groups(core, l->p->model.data + at, ones, x.c, x.c, kh, kw, x.c);
+	if (lower_share(l, &l->p->model, bytes, &at))
+		return -1;
 	constants_of(l, node)->wgt = VTAIMAGE_MODEL + (uint32_t)at;
 	return 0;
 }

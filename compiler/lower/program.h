@@ -29,10 +29,12 @@ struct vtac_live_range {
 int vtac_plan_ranges(struct vtac_graph *g, struct vtac_live_range *blocks, unsigned int n,
 		     uint64_t align, uint64_t *total, uint64_t *bound);
 
-/* Memory that grows; @max bytes are allocated. */
+/* Memory that grows; @max bytes are allocated. Constants of the same contents are in it once. */
 struct vtac_segment {
 	uint8_t *data;
 	uint64_t bytes, max;
+	struct vtac_content *contents;	/* of the constants, by hash; half of the table is free */
+	unsigned int n_contents, max_contents;
 };
 
 struct vtac_program {
@@ -64,6 +66,12 @@ int vtac_pass_memory_plan(struct vtac_graph *g, const struct vtac_options *opt);
  * Lower a planned graph. The program uses the graph; vtac_program_free() frees the rest of it.
  */
 int vtac_lower(struct vtac_graph *g, const struct vtac_options *opt, struct vtac_program *p);
+/*
+ * The same for a program of the same file for other shapes: it takes over model and consts of
+ * @before, if not NULL, and shares their constants. Of @before all else stays.
+ */
+int vtac_lower_variant(struct vtac_graph *g, const struct vtac_options *opt,
+		       struct vtac_program *before, struct vtac_program *p);
 void vtac_program_free(struct vtac_program *p);
 
 /* image.c: what a program image has beside the program. */
@@ -78,6 +86,12 @@ struct vtac_image_options {
 /* The bytes of a .vtap file, to be freed. The same program gives the same bytes. */
 int vtac_image(const struct vtac_program *p, const struct vtac_image_options *opt,
 	       uint8_t **image, size_t *size);
+/*
+ * The same for @n variants, each lowered behind the one before it. All but the reports is read from
+ * @opt[0] alone. An error is in the graph of the last.
+ */
+int vtac_image_variants(const struct vtac_program *p, const struct vtac_image_options *opt,
+			unsigned int n, uint8_t **image, size_t *size);
 
 /* Bytes of a tensor in its layout. */
 uint64_t vtac_tensor_bytes(const struct vtaops_core *core, const struct vtac_tensor *t);

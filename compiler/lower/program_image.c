@@ -5,11 +5,19 @@
 
 #include "program.h"
 
+/* The tables of all variants, one behind the other; names are unique in each. */
 struct making {
-	const struct vtac_program *p;
-	const struct vtac_image_options *opt;
+	const struct vtac_program *p;		/* the variant that is added */
+	const struct vtac_image_options *opt;	/* all of them */
+	unsigned int n;
 	struct vtaimage_source src;
+	uint32_t first;				/* of the variant's tensors */
+	struct vtaimage_variant variants[VTAIMAGE_VARIANTS_MAX];
 	struct vtaimage_tensor *tensors;
+	struct vtaimage_stream *streams;
+	struct vtaimage_step *steps;
+	struct vtaimage_preprocess *preprocess;
+	char *reports[VTAIMAGE_TEXTS];
 	const char *names[VTAIMAGE_TENSORS_MAX];	/* the model's */
 };
 
@@ -34,7 +42,7 @@ static bool has_name(const struct making *m, uint32_t i)
 /* Does another tensor have the name of @i, and keep it? */
 static bool is_taken(const struct making *m, uint32_t i)
 {
-	for (uint32_t k = 0; k < m->src.tensor_count; k++)
+	for (uint32_t k = m->first; k < m->src.tensor_count; k++)
 		if (k != i && !strcmp(m->tensors[k].name, m->tensors[i].name) &&
 		    (has_name(m, k) == has_name(m, i) ? k < i : has_name(m, k)))
 			return true;
@@ -44,7 +52,7 @@ static bool is_taken(const struct making *m, uint32_t i)
 /* Names that are the same, or became it, get a number: x, x_2, x_3, ... */
 static void number_names(struct making *m)
 {
-	for (uint32_t i = 0; i < m->src.tensor_count; i++) {
+	for (uint32_t i = m->first; i < m->src.tensor_count; i++) {
 		char *name = m->tensors[i].name, end[12];
 		size_t len = strlen(name);
 
@@ -121,6 +129,7 @@ static int add_tensors(struct making *m)
 {
 	const struct vtac_graph *g = m->p->graph;
 
+	m->first = m->src.tensor_count;
 	for (unsigned int i = 0; i < g->n_inputs; i++)
 		if (add_tensor(m, g->inputs[i], g->inputs[i]->name, VTAIMAGE_INPUT))
 			return -1;
@@ -136,29 +145,134 @@ static int add_tensors(struct making *m)
 	return 0;
 }
 
-static int fill_source(struct making *m)
+/* Joins the reports of a kind; NULL without memory. */
+static char *join_reports(const struct making *m, enum vtaimage_text which, size_t *bytes)
+{
+	char *text;
+
+	*bytes = 0;
+	for (unsigned int i = 0; i < m->n; i++)
+		*bytes += m->opt[i].text[which] ? strlen(m->opt[i].text[which]) : 0;
+	text = malloc(*bytes + 1);
+	if (text)
+		text[0] = '\0';
+	for (unsigned int i = 0, at = 0; text && i < m->n; i++)
+		if (m->opt[i].text[which])
+			at += (unsigned int)snprintf(text + at, *bytes + 1 - at, "%s",
+						     m->opt[i].text[which]);
+	return text;
+}
+
+static int add_texts(struct making *m)
+{
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++) {
+		const char *labels = m->opt->text[VTAIMAGE_LABELS];
+		size_t bytes = labels ? strlen(labels) : 0;
+
+		if (i != VTAIMAGE_LABELS) {
+			m->reports[i] = join_reports(m, i, &bytes);
+			if (!m->reports[i])
+				return vtac_fail(m->p->graph, NULL, "Out of memory.");
+		}
+		if (bytes > VTAIMAGE_TEXT_MAX)
+			return vtac_fail(m->p->graph, NULL, "The %s over 16 MiB.",
+					 i == VTAIMAGE_LABELS ? "labels are" : "report is");
+		if (bytes)
+			m->src.text[i] = (struct vtaimage_chars) {
+				i == VTAIMAGE_LABELS ? labels : m->reports[i], (uint32_t)bytes };
+	}
+	return 0;
+}
+
+static uint32_t text_bytes(const char *text)
+{
+	return text ? (uint32_t)strlen(text) : 0;
+}
+
+static uint32_t max_of(uint32_t a, uint64_t b)
+{
+	return b > a ? (uint32_t)b : a;
+}
+
+static int add_variant(struct making *m, unsigned int i)
 {
 	const struct vtac_program *p = m->p;
+	struct vtaimage_source *src = &m->src;
+	uint32_t before = src->tensor_count;
 
-	m->tensors = calloc(VTAIMAGE_TENSORS_MAX, sizeof(*m->tensors));
-	if (!m->tensors)
-		return vtac_fail(p->graph, NULL, "Out of memory.");
-	m->src = (struct vtaimage_source) {
-		.core = &p->core, .model = p->model.data, .model_bytes = (uint32_t)p->model.bytes,
-		.arena_bytes = (uint32_t)p->card_bytes, .consts = p->consts.data,
-		.consts_bytes = (uint32_t)p->consts.bytes, .host_bytes = (uint32_t)p->host_bytes,
-		.streams = p->streams, .stream_count = p->n_streams, .steps = p->steps,
-		.step_count = p->n_steps, .tensors = m->tensors,
-		.preprocess = m->opt->preprocess, .preprocess_count = m->opt->preprocess_count,
+	if (add_tensors(m))
+		return -1;
+	memcpy(m->streams + src->stream_count, p->streams, p->n_streams * sizeof(*p->streams));
+	memcpy(m->steps + src->step_count, p->steps, p->n_steps * sizeof(*p->steps));
+	for (unsigned int k = 0; k < m->opt->preprocess_count; k++)
+		m->preprocess[src->preprocess_count++] = m->opt->preprocess[k];
+	m->variants[i] = (struct vtaimage_variant) {
+		.tensor_count = src->tensor_count - before, .stream_count = p->n_streams,
+		.step_count = p->n_steps, .preprocess_count = m->opt->preprocess_count,
+		.report_bytes = text_bytes(m->opt[i].text[VTAIMAGE_REPORT]),
+		.report_json_bytes = text_bytes(m->opt[i].text[VTAIMAGE_REPORT_JSON]),
+		.arena_bytes = (uint32_t)p->card_bytes, .host_bytes = (uint32_t)p->host_bytes,
 	};
-	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
-		if (m->opt->text[i] && strlen(m->opt->text[i]) > VTAIMAGE_TEXT_MAX)
-			return vtac_fail(p->graph, NULL, "The %s over 16 MiB.",
-					 i == VTAIMAGE_LABELS ? "labels are" : "report is");
-		else if (m->opt->text[i])
-			m->src.text[i] = (struct vtaimage_chars) {
-				m->opt->text[i], (uint32_t)strlen(m->opt->text[i]) };
-	return add_tensors(m);
+	src->stream_count += p->n_streams;
+	src->step_count += p->n_steps;
+	src->arena_bytes = max_of(src->arena_bytes, p->card_bytes);
+	src->host_bytes = max_of(src->host_bytes, p->host_bytes);
+	return 0;
+}
+
+static int make_tables(struct making *m, const struct vtac_program *programs)
+{
+	uint64_t streams = 1, steps = 1;
+
+	for (unsigned int i = 0; i < m->n; i++) {
+		streams += programs[i].n_streams;
+		steps += programs[i].n_steps;
+	}
+	if (streams - 1 > VTAIMAGE_STREAMS_MAX || steps - 1 > VTAIMAGE_STEPS_MAX)
+		return vtac_fail(m->p->graph, NULL, "All variants have more than %u streams or %u "
+				 "steps.", VTAIMAGE_STREAMS_MAX, VTAIMAGE_STEPS_MAX);
+	m->tensors = calloc(VTAIMAGE_TENSORS_MAX, sizeof(*m->tensors));
+	m->streams = calloc(streams, sizeof(*m->streams));
+	m->steps = calloc(steps, sizeof(*m->steps));
+	m->preprocess = calloc((size_t)m->n * m->opt->preprocess_count + 1, sizeof(*m->preprocess));
+	return m->tensors && m->streams && m->steps && m->preprocess ? 0 :
+		vtac_fail(m->p->graph, NULL, "Out of memory.");
+}
+
+static int fill_source(struct making *m, const struct vtac_program *programs)
+{
+	const struct vtac_program *last = &programs[m->n - 1];
+
+	m->p = last;
+	if (make_tables(m, programs))
+		return -1;
+	m->src = (struct vtaimage_source) {
+		.core = &last->core, .model = last->model.data,
+		.model_bytes = (uint32_t)last->model.bytes, .consts = last->consts.data,
+		.consts_bytes = (uint32_t)last->consts.bytes, .streams = m->streams,
+		.steps = m->steps, .tensors = m->tensors, .preprocess = m->preprocess,
+	};
+	for (unsigned int i = 0; i < m->n; i++) {
+		m->p = &programs[i];
+		if (add_variant(m, i)) {
+			if (m->p != last)
+				last->graph->error = m->p->graph->error;
+			return -1;
+		}
+	}
+	return add_texts(m);
+}
+
+static size_t source_bytes(const struct making *m)
+{
+	return m->n > 1 ? vtaimage_size_variants(&m->src, m->variants, m->n) :
+	       vtaimage_size(&m->src);
+}
+
+static int write_source(const struct making *m, uint8_t *image, size_t size, struct vtaimage *check)
+{
+	return m->n > 1 ? vtaimage_write_variants(&m->src, m->variants, m->n, image, size, check) :
+	       vtaimage_write(&m->src, image, size, check);
 }
 
 /* Tries it without what the user gave, as the image alone knows what is valid. */
@@ -167,14 +281,16 @@ static int fail_image(struct making *m, uint8_t *image, size_t size, const char 
 	struct vtaimage check;
 
 	m->src.preprocess_count = 0;
+	for (unsigned int i = 0; i < m->n; i++)
+		m->variants[i].preprocess_count = 0;
 	if (size && m->opt->preprocess &&
-	    !vtaimage_write(&m->src, image, vtaimage_size(&m->src), &check))
+	    !write_source(m, image, source_bytes(m), &check))
 		return vtac_fail(m->p->graph, NULL,
 				 "A picture cannot become the first input, which needs a batch of "
 				 "1 and 3 channels, or 1 channel with --order=gray.");
 	m->src.text[VTAIMAGE_LABELS] = (struct vtaimage_chars) { 0 };
 	if (size && m->opt->text[VTAIMAGE_LABELS] &&
-	    !vtaimage_write(&m->src, image, vtaimage_size(&m->src), &check))
+	    !write_source(m, image, source_bytes(m), &check))
 		return vtac_fail(m->p->graph, NULL, "The labels are not UTF-8, or have control "
 				 "characters.");
 	return vtac_fail(m->p->graph, NULL, "Internal error: the image is not valid: %s",
@@ -184,22 +300,44 @@ static int fail_image(struct making *m, uint8_t *image, size_t size, const char 
 int vtac_image(const struct vtac_program *p, const struct vtac_image_options *opt,
 	       uint8_t **image, size_t *size)
 {
-	struct making m = { .p = p, .opt = opt };
+	return vtac_image_variants(p, opt, 1, image, size);
+}
+
+static void free_making(struct making *m)
+{
+	free(m->tensors);
+	free(m->streams);
+	free(m->steps);
+	free(m->preprocess);
+	for (unsigned int i = 0; i < VTAIMAGE_TEXTS; i++)
+		free(m->reports[i]);
+	free(m);
+}
+
+int vtac_image_variants(const struct vtac_program *p, const struct vtac_image_options *opt,
+			unsigned int n, uint8_t **image, size_t *size)
+{
+	struct vtac_graph *g = p[n - 1].graph;
+	struct making *m = calloc(1, sizeof(*m));
 	char name[VTAIMAGE_NAME_MAX];
 	struct vtaimage check;
 	int err = -1;
 
 	*image = NULL;
-	set_name(name, opt->name ? opt->name : p->graph->name);
-	if (fill_source(&m))
+	if (!m)
+		return vtac_fail(g, NULL, "Out of memory.");
+	m->opt = opt;
+	m->n = n;
+	set_name(name, opt->name ? opt->name : g->name);
+	if (fill_source(m, p))
 		goto out;
-	m.src.name = name;
-	*size = vtaimage_size(&m.src);
+	m->src.name = name;
+	*size = source_bytes(m);
 	*image = *size ? calloc(1, *size) : NULL;
 	if (*size && !*image)
-		vtac_fail(p->graph, NULL, "Out of memory.");
-	else if (!*size || vtaimage_write(&m.src, *image, *size, &check))
-		fail_image(&m, *image, *size, check.why);
+		vtac_fail(g, NULL, "Out of memory.");
+	else if (!*size || write_source(m, *image, *size, &check))
+		fail_image(m, *image, *size, check.why);
 	else
 		err = 0;
 out:
@@ -207,6 +345,6 @@ out:
 		free(*image);
 		*image = NULL;
 	}
-	free(m.tensors);
+	free_making(m);
 	return err;
 }

@@ -30,6 +30,32 @@ static PyObject *image_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUS
 	return (PyObject *)self;
 }
 
+/* variant(i): the image of a variant */
+static PyObject *image_variant(PyObject *object, PyObject *args)
+{
+	struct image *self = (struct image *)object, *variant;
+	PyTypeObject *type = Py_TYPE(object);
+	unsigned int i;
+
+	if (!PyArg_ParseTuple(args, "I:variant", &i))
+		return NULL;
+	variant = (struct image *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+	if (!variant)
+		return NULL;
+	variant->bytes = Py_NewRef(self->bytes);
+	if (vtaimage_variant(&self->image, i, &variant->image)) {
+		PyErr_Format(PyExc_ValueError, "the program has variants 0 to %u",
+			     vtaimage_variants(&self->image) - 1);
+		Py_CLEAR(variant);
+	}
+	return (PyObject *)variant;
+}
+
+static PyObject *image_variants(PyObject *object, void *Py_UNUSED(closure))
+{
+	return PyLong_FromUnsignedLong(vtaimage_variants(&((struct image *)object)->image));
+}
+
 static void image_dealloc(PyObject *object)
 {
 	PyTypeObject *type = Py_TYPE(object);
@@ -119,6 +145,7 @@ static PyObject *image_steps(PyObject *object, PyObject *Py_UNUSED(none))
 }
 
 static PyMethodDef methods[] = {
+	{ "variant", image_variant, METH_VARARGS, "variant(i): the image of a variant." },
 	{ "steps", image_steps, METH_NOARGS, "steps(): what each step is." },
 	{ "tensors", image_tensors, METH_VARARGS, "tensors(output): the inputs, or outputs." },
 	{ NULL, NULL, 0, NULL },
@@ -127,6 +154,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef attributes[] = {
 	{ "name", image_name, NULL, "Name of the program.", NULL },
 	{ "cycles", image_cycles, NULL, "Cycles of a run by the card's model.", NULL },
+	{ "variants", image_variants, NULL, "Number of variants.", NULL },
 	{ "bytes", image_bytes, NULL, "The image.", NULL },
 	{ "report", image_report, NULL, "The compiler's report, JSON or nothing.", NULL },
 	{ "labels", image_labels, NULL, "Names of the classes, a line each.", NULL },

@@ -39,5 +39,6 @@ CHECKS += \
 	"vtac-sizes=tests/vtac/sizes.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-report=tests/vtac/report.py $(VTAC_BIN)" \
 	"vtac-table=tests/vtac/table.sh $(ONNX_NODES) $(ONNX_NODES_DATA) tests/vtac/onnx_nodes.list" \
+	"vtac-variants=tests/vtac/variants.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-symbols=tests/vtac/symbols.sh $(VTAC_LIB)" \
 	"@vtac-page=tests/vtac/page.sh"

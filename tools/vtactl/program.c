@@ -86,7 +86,7 @@ static uint64_t cpu_steps(const struct vtaimage *image)
 	return count;
 }
 
-static void info_json(const struct vtaimage *image)
+static struct json_object *info_json(const struct vtaimage *image)
 {
 	struct json_object *to = json_object_new_object(), *tensors = json_object_new_array();
 	struct json_object *core = json_object_new_object();
@@ -118,31 +118,32 @@ static void info_json(const struct vtaimage *image)
 		json_object_array_add(tensors, tensor_json(&t));
 	}
 	json_object_object_add(to, "tensors", tensors);
+	return to;
+}
+
+/* The first variant, with an array of all if there are several. */
+static void print_json(const struct vtaimage *image)
+{
+	struct json_object *to = info_json(image), *all = json_object_new_array();
+	struct vtaimage variant;
+
+	for (uint32_t i = 0; !vtaimage_variant(image, i, &variant); i++)
+		json_object_array_add(all, info_json(&variant));
+	if (vtaimage_variants(image) > 1)
+		json_object_object_add(to, "variants", all);
+	else
+		json_object_put(all);
 	puts(json_object_to_json_string_ext(to, JSON_C_TO_STRING_PRETTY |
 						JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(to);
 }
 
-static void info_text(const struct vtaimage *image)
+static void print_tensors(const struct vtaimage *image)
 {
-	const struct vtaops_core *c = &image->core;
 	struct vtaimage_tensor t;
 	uint32_t dim = 0;
 	bool sized;
 
-	printf("program    %s\n", image->name);
-	printf("core       int%u inputs, int%u weights, %u x %u x %u, buffers of %u KiB uop, "
-	       "%u KiB inp, %u KiB wgt, %u KiB acc\n",
-	       1u << c->log_inp_width, 1u << c->log_wgt_width, c->batch, c->block, c->block,
-	       1u << c->log_uop_buff_size >> 10, 1u << c->log_inp_buff_size >> 10,
-	       1u << c->log_wgt_buff_size >> 10, 1u << c->log_acc_buff_size >> 10);
-	printf("card       %" PRIu32 " streams, %" PRIu64 " instructions, %" PRIu64
-	       " cycles by the card's model\n", image->stream_count, instructions(image),
-	       image->cycles);
-	printf("host       %" PRIu64 " steps by the CPU\n", cpu_steps(image));
-	printf("memory     %" PRIu32 " bytes of model, %" PRIu32 " of arena, on the card; %" PRIu32
-	       " of constants, %" PRIu32 " of host memory\n", image->model_bytes,
-	       image->arena_bytes, image->consts_bytes, image->host_bytes);
 	for (uint32_t i = 0; i < image->tensor_count; i++) {
 		vtaimage_tensor(image, i, &t);
 		printf("%-10s %s %s", role_name(t.role), t.name, values_type_name(t.type));
@@ -154,6 +155,35 @@ static void info_text(const struct vtaimage *image)
 	}
 }
 
+static void print_variant(const struct vtaimage *image, uint32_t number)
+{
+	if (vtaimage_variants(image) > 1)
+		printf("variant    %" PRIu32 "\n", number);
+	printf("card       %" PRIu32 " streams, %" PRIu64 " instructions, %" PRIu64
+	       " cycles by the card's model\n", image->stream_count, instructions(image),
+	       image->cycles);
+	printf("host       %" PRIu64 " steps by the CPU\n", cpu_steps(image));
+	printf("memory     %" PRIu32 " bytes of model, %" PRIu32 " of arena, on the card; %" PRIu32
+	       " of constants, %" PRIu32 " of host memory\n", image->model_bytes,
+	       image->arena_bytes, image->consts_bytes, image->host_bytes);
+	print_tensors(image);
+}
+
+static void info_text(const struct vtaimage *image)
+{
+	const struct vtaops_core *c = &image->core;
+	struct vtaimage variant;
+
+	printf("program    %s\n", image->name);
+	printf("core       int%u inputs, int%u weights, %u x %u x %u, buffers of %u KiB uop, "
+	       "%u KiB inp, %u KiB wgt, %u KiB acc\n",
+	       1u << c->log_inp_width, 1u << c->log_wgt_width, c->batch, c->block, c->block,
+	       1u << c->log_uop_buff_size >> 10, 1u << c->log_inp_buff_size >> 10,
+	       1u << c->log_wgt_buff_size >> 10, 1u << c->log_acc_buff_size >> 10);
+	for (uint32_t i = 0; !vtaimage_variant(image, i, &variant); i++)
+		print_variant(&variant, i);
+}
+
 int program_info(const char *path, bool json)
 {
 	struct vtaimage image;
@@ -162,7 +192,7 @@ int program_info(const char *path, bool json)
 	if (!data)
 		return 1;
 	if (json)
-		info_json(&image);
+		print_json(&image);
 	else
 		info_text(&image);
 	free(data);

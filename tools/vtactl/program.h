@@ -20,6 +20,8 @@ struct program_run {
 	char **pictures;	/* files, for the input that has preprocessing */
 	int picture_count;	/* one at most, but with @cards */
 	const char *labels;	/* a file, or NULL: the image's own */
+	uint32_t variant;	/* of the image, if @variant_given; else that of the inputs' sizes */
+	bool variant_given;
 	uint32_t top;		/* classes to print, or 0 */
 	struct json_object *json;	/* gets what else is printed as text, or NULL */
 };
@@ -45,6 +47,9 @@ int program_run_pool(const struct program_run *run, const struct vtaimage *image
 
 /* Open the image of a file. Returns its bytes, to be freed; NULL if it is no image. */
 uint8_t *program_read(const char *path, struct vtaimage *image);
+
+/* The same for @run, whose variant is chosen. */
+uint8_t *program_read_for(const struct program_run *run, struct vtaimage *image);
 
 /* The FILE of NAME=FILE, or @NUMBER=FILE, for a tensor of the image, or NULL. */
 const char *program_file_of(const struct vtaimage *image, uint32_t tensor,

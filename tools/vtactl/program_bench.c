@@ -313,7 +313,7 @@ int program_bench(const struct program_measure *m)
 {
 	struct vtaimage image;
 	struct bench b = { .m = m, .image = &image };
-	uint8_t *data = program_read(m->run.path, &image);
+	uint8_t *data = program_read_for(&m->run, &image);
 	int ret;
 
 	if (!data)

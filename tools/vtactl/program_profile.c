@@ -431,7 +431,7 @@ int program_profile(const struct program_measure *m)
 {
 	struct vtaimage image;
 	struct job j = { .m = m, .p.image = &image };
-	uint8_t *data = program_read(m->run.path, &image);
+	uint8_t *data = program_read_for(&m->run, &image);
 	int ret;
 
 	if (!data)

@@ -59,6 +59,52 @@ static uint32_t picture_input(const struct vtaimage *image)
 	return pre.tensor;
 }
 
+/* Do the files of @r have the sizes of the inputs of the image? */
+static bool files_fit(const struct vtaimage *image, const struct program_run *r)
+{
+	struct vtaimage_tensor t;
+
+	for (uint32_t i = 0; i < image->tensor_count; i++) {
+		const char *path = program_file_of(image, i, r);
+
+		vtaimage_tensor(image, i, &t);
+		if (t.role == VTAIMAGE_INPUT && path && !values_fit(path, &t))
+			return false;
+	}
+	return true;
+}
+
+static int choose_variant(struct vtaimage *image, const struct program_run *r)
+{
+	char why[96];
+
+	if (r->variant_given && vtaimage_variant(image, r->variant, image)) {
+		snprintf(why, sizeof(why), "the program has variants 0 to %" PRIu32,
+			 vtaimage_variants(image) - 1);
+		return ctl_fail("--variant", why);
+	}
+	if (r->variant_given || vtaimage_variants(image) == 1)
+		return CTL_OK;
+	for (uint32_t i = 0; i < vtaimage_variants(image); i++) {
+		vtaimage_variant(image, i, image);
+		if (files_fit(image, r))
+			return CTL_OK;
+	}
+	return ctl_fail(r->path, "no variant of the program has inputs of these sizes; "
+			"vtactl program info lists them");
+}
+
+uint8_t *program_read_for(const struct program_run *r, struct vtaimage *image)
+{
+	uint8_t *data = program_read(r->path, image);
+
+	if (data && choose_variant(image, r)) {
+		free(data);
+		return NULL;
+	}
+	return data;
+}
+
 /* Every NAME=FILE names an input or an output, and every input has one. */
 static int check_assigns(const struct vtaimage *image, const struct program_run *r)
 {
@@ -323,7 +369,7 @@ static int run_on_one(const struct program_run *r, const struct vtaimage *image)
 int program_run(const struct program_run *r)
 {
 	struct vtaimage image;
-	uint8_t *data = program_read(r->path, &image);
+	uint8_t *data = program_read_for(r, &image);
 	int ret;
 
 	if (!data)

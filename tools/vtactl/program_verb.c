@@ -38,6 +38,8 @@ static const char help[] =
 	"  -i, --image=PICTURE  run with PICTURE, and print the five likeliest classes\n"
 	"  -l, --labels=FILE    names of the classes, one a line, or JSON\n"
 	"  -t, --top=COUNT      print COUNT classes of the first output; 0 for none\n"
+	"      --variant=N      of a program for several shapes: the variant, of those that info\n"
+	"                       lists (that of the inputs' sizes; without files, 0)\n"
 	"  -j, --json           print one object; of run: runs with their classes, and cards\n"
 	"  -h, --help           print this text\n"
 	"\n"
@@ -139,6 +141,7 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 		{ .name = "image", .set = add_picture, .to = r },
 		{ CLI_TEXT("labels", &r->labels) },
 		{ CLI_NUMBER("top", &r->top, 0, TOP_MAX), .given = &given.top },
+		{ CLI_NUMBER("variant", &r->variant, 0, UINT32_MAX), .given = &r->variant_given },
 		{ CLI_FLAG("json", &m->json) },
 		{ CLI_NUMBER("count", &m->count, 1, RUNS_MAX), .given = &given.count },
 		{ .name = "duration", .set = ctl_set_seconds, .to = &m->seconds,

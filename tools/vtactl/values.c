@@ -153,6 +153,18 @@ static const uint8_t *npy_values(const uint8_t *data, size_t size, const struct 
 	return size - fixed - length == values_bytes(t) ? data + fixed + length : NULL;
 }
 
+bool values_fit(const char *path, const struct vtaimage_tensor *t)
+{
+	size_t size, want = values_bytes(t);
+	uint8_t *data = values_read_file(path, &size);
+	const char *why;
+	bool fit = data && (values_is_npy(path) ? npy_values(data, size, t, &why) != NULL :
+			    size && !(size % want));
+
+	free(data);
+	return fit;
+}
+
 void *values_load(const char *path, const struct vtaimage_tensor *t)
 {
 	size_t size, want = values_bytes(t);

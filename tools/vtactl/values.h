@@ -29,6 +29,8 @@ size_t values_bytes(const struct vtaimage_tensor *t);
  * the tensor's type, and its shape but for dimensions of 1.
  */
 void *values_load(const char *path, const struct vtaimage_tensor *t);
+/* True if the file has values of the tensor, for one run or several; prints nothing. */
+bool values_fit(const char *path, const struct vtaimage_tensor *t);
 /* Stores the values of @count runs in a file, a .npy those of one; 0, or an exit status. */
 int values_store(const char *path, const struct vtaimage_tensor *t, const void *values,
 		 size_t count);

@@ -222,7 +222,7 @@ class _Engine:
     readers, or a thread, which starts when a result is waited for without an event loop.
     """
 
-    def __init__(self, device, image, runs):
+    def __init__(self, device, image, runs, first=()):
         self.lock = threading.RLock()   # protects what follows
         self.pending = collections.deque()      # jobs without a place yet
         self.timers = {}                # event loop -> its next _poll_later()
@@ -237,8 +237,9 @@ class _Engine:
         _engines.add(self)
         try:
             for _ in range(runs):
-                # The first has the weights; the others are its twins.
-                self.places.append(_core.Slot(device, image, self.event.fd, *self.places[:1]))
+                # The first has the weights; the others are its twins, also those of variants.
+                self.places.append(_core.Slot(device, image, self.event.fd,
+                                              *(first or self.places)[:1]))
         except BaseException:
             self.close()
             raise
@@ -608,6 +609,17 @@ def _leave(loop, fd, timer):
         os.close(fd)
 
 
+def _close_all(engines):
+    """Close the engines of a program, the one with the weights last."""
+    for number in sorted(engines, reverse=True):
+        engines[number].close()
+
+
+def _long(shape):
+    """A shape without sizes of 1."""
+    return tuple(size for size in shape if size != 1)
+
+
 class _Runner:
     """The common part of programs on a card and pools."""
 
@@ -620,6 +632,22 @@ class _Runner:
         self.labels: List[str] = image.labels.splitlines()
         self.inputs: Tuple[Tensor, ...] = tuple(Tensor(*t) for t in image.tensors(False))
         self.outputs: Tuple[Tensor, ...] = tuple(Tensor(*t) for t in image.tensors(True))
+        # The inputs of each variant
+        self.variants: Tuple[Tuple[Tensor, ...], ...] = tuple(
+            tuple(Tensor(*t) for t in image.variant(i).tensors(False))
+            for i in range(image.variants))
+
+    def _variant_of(self, inputs):
+        """The number of the variant for inputs, in the program's order, by their shapes."""
+        if self._image.variants == 1:
+            return 0
+        shapes = [_long(memoryview(_core.buffer(value)).shape) for value in inputs]
+        for number, tensors in enumerate(self.variants):
+            if shapes == [_long(tensor.shape) for tensor in tensors]:
+                return number
+        raise ValueError("no variant of the program takes these shapes: it has " + "; ".join(
+            ", ".join(f"{t.name} {'x'.join(map(str, t.shape))}" for t in tensors)
+            for tensors in self.variants))
 
     def _ordered(self, inputs):
         """The inputs in the program's order; a dict has them by name."""
@@ -699,6 +727,10 @@ class Program(_Runner):
 
     Threads may call it at the same time, so one for each model is enough: each Program has
     weights of its own on the card.
+
+    A program for several shapes of its inputs has variants, which share the weights: a run takes
+    the one for the shapes of its inputs. A variant is loaded when it is first used; inputs and
+    outputs are those of the first.
     """
 
     def __init__(self, image: Image, device: Union[Device, str, None] = None,
@@ -715,8 +747,10 @@ class Program(_Runner):
             if self.device is not device:
                 self.device.close()
             raise
+        self._lock = threading.Lock()   # protects what follows
+        self._engines = {0: self._engine}       # of each variant in use
         self._own = self.device is not device
-        self._finalizer = weakref.finalize(self, self._engine.close)
+        self._finalizer = weakref.finalize(self, _close_all, self._engines)
         self._finalizer.atexit = False      # see _end()
         self.device._programs.add(self)
 
@@ -727,12 +761,28 @@ class Program(_Runner):
         one dict by name. After TimeoutError and KeyboardInterrupt the run continues, and has
         its place until it ends; its result is dropped.
         """
-        return self._engine.run(self, self._ordered(inputs), timeout)
+        inputs = self._ordered(inputs)
+        return self._engine_for(inputs).run(self, inputs, timeout)
 
     def submit(self, *inputs: Input) -> Future:
         """Begin a run, or have it wait for a place: a Future. Leave inputs as they are
         until it is done."""
-        return self._engine.submit(self, self._ordered(inputs))
+        inputs = self._ordered(inputs)
+        return self._engine_for(inputs).submit(self, inputs)
+
+    def _engine_for(self, inputs):
+        """The engine of the variant for inputs, which is made if it is not there."""
+        number = self._variant_of(inputs)
+        engine = self._engines.get(number)
+        if engine:
+            return engine
+        self._engine.check_owner()      # before the lock
+        with self._lock:
+            self._engine.check()
+            if number not in self._engines:
+                self._engines[number] = _Engine(self.device._core, self._image.variant(number),
+                                                self.runs, self._engine.places)
+            return self._engines[number]
 
     def profile(self, *inputs: Input, runs: int = 15) -> Profile:
         """Measure the time of each layer on this program's card, one run at a time: a Profile. Inputs
@@ -740,8 +790,9 @@ class Program(_Runner):
         if not 1 <= runs <= 10000:
             raise ValueError("runs is 1 to 10000")
         self._engine.check()
-        return _profile.profile(self._image, self.device._core, runs,
-                                self._ordered(inputs) if inputs else None)
+        ordered = self._ordered(inputs) if inputs else None
+        image = self._image.variant(self._variant_of(ordered) if ordered else 0)
+        return _profile.profile(image, self.device._core, runs, ordered)
 
     def close(self) -> None:
         """Free the program; runs in flight are given up, and their futures get a ValueError. A
@@ -751,7 +802,8 @@ class Program(_Runner):
         self.device._programs.discard(self)
         if self._own:
             self.device.close()
-        self._engine.join()
+        for engine in list(self._engines.values()):
+            engine.join()
 
     def __repr__(self) -> str:
         return f"<vtadev.Program {self.name}>"
@@ -771,7 +823,8 @@ def compile(model: Any, calibrate: Any = None, device: Union[Device, str, None] 
 
     name        of the program; the file's without one
     images      use at most so many of calibrate (64)
-    shapes      of an input whose sizes the model leaves open: a tuple, or a dict by input
+    shapes      of an input whose sizes the model leaves open: a tuple, or a dict by input; a list of
+                these for a program that takes each of them
     labels      names of the classes
     cpu         names of nodes that stay on the CPU
     no_card     everything stays there, in floats if the model has floats
@@ -939,16 +992,16 @@ class Pool(_Runner):
     what a card that fails had goes to the others, and a card that comes back is taken in.
     Results come in the order of submission.
 
-    Threads may call it at the same time.
+    Threads may call it at the same time. Of a program for several shapes, a pool has one variant.
     """
 
     def __init__(self, image: Image, cards: Optional[Iterable[str]] = None,
-                 depth: int = 2) -> None:
+                 depth: int = 2, variant: int = 0) -> None:
         if isinstance(cards, str):
             raise TypeError("cards is a list of names; one name is [name]")
         if not 1 <= depth <= _core.POOL_DEPTH_MAX:
             raise ValueError(f"depth is 1 to {_core.POOL_DEPTH_MAX}")
-        opened = _image(image)
+        opened = _image(image).variant(variant)
         super().__init__(opened)
         self._engine = _PoolEngine(opened, None if cards is None else tuple(cards), depth)
         self._finalizer = weakref.finalize(self, self._engine.close)
@@ -1023,6 +1076,11 @@ def _measured(opened, inputs):
     return _Runner(opened)._ordered(inputs) if inputs else None
 
 
+def _variant_for(opened, inputs):
+    """The image of the variant for inputs in their order, or of the first without."""
+    return opened.variant(_Runner(opened)._variant_of(inputs) if inputs else 0)
+
+
 def bench(image: Image, *inputs: Input, cards: Optional[Iterable[str]] = None, depth: int = 2,
           warmup: int = 3, runs: Optional[int] = None, seconds: float = 1.0) -> Rate:
     """Measure the rate and the latencies of a program, with depth runs in flight on each of cards.
@@ -1037,8 +1095,9 @@ def bench(image: Image, *inputs: Input, cards: Optional[Iterable[str]] = None, d
     if warmup < 0 or runs is not None and runs < 1 or not 0 < seconds <= 86400:
         raise ValueError("warmup is 0 or more, runs 1 or more, and seconds at most 86400")
     opened = _image(image)
-    result = _core.bench(opened, None if cards is None else tuple(cards), depth, warmup, runs or 0,
-                         int(seconds * 1e9), _measured(opened, inputs))
+    given = _measured(opened, inputs)
+    result = _core.bench(_variant_for(opened, given), None if cards is None else tuple(cards),
+                         depth, warmup, runs or 0, int(seconds * 1e9), given)
     return Rate(*result[:3], *(ns / 1e9 for ns in result[3:]))
 
 
@@ -1047,7 +1106,8 @@ def parts(image: Image, *inputs: Input, card: Optional[str] = None, runs: int = 
     if runs < 1:
         raise ValueError("runs is 1 or more")
     opened = _image(image)
-    result = _core.bench_parts(opened, card, runs, _measured(opened, inputs))
+    given = _measured(opened, inputs)
+    result = _core.bench_parts(_variant_for(opened, given), card, runs, given)
     return Parts(*result[:2], *(ns / 1e9 for ns in result[2:6]), *result[6:])
 
 

@@ -36,6 +36,8 @@ _FILTERS = ("nearest", "linear", "cubic")
 
 Progress = Callable[[str, int, int], Any]
 Shape = Tuple[int, ...]
+Sizes = Union[Sequence[int], Dict[str, Sequence[int]]]
+Shapes = Union[Sizes, List[Sizes], None]
 
 
 def _number(word, words, what):
@@ -268,7 +270,10 @@ def _check_shapes(images, inputs):
 # ---- compile ----
 
 def _shapes_of(shapes, inputs):
-    """A tuple of (name, sizes), and the inputs with them."""
+    """A tuple of (name, sizes), and the inputs with them: those of the first variant."""
+    if isinstance(shapes, list) and shapes and not isinstance(shapes[0], int):
+        variants = [_shapes_of(one, inputs) for one in shapes]
+        return tuple(pair for given, _ in variants for pair in given), variants[0][1]
     if shapes is None:
         by_name = {}
     elif isinstance(shapes, dict):
@@ -299,7 +304,7 @@ def _read_model(model):
 
 
 def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str] = None,
-          images: int = 64, shapes: Union[Sequence[int], Dict[str, Sequence[int]], None] = None,
+          images: int = 64, shapes: Shapes = None,
           labels: Optional[Iterable[str]] = None, cpu: Iterable[str] = (), no_card: bool = False,
           no_prune: bool = False, mean: Union[float, Sequence[float], None] = None,
           scale: Union[float, Sequence[float], None] = None, order: Optional[str] = None,
@@ -314,6 +319,9 @@ def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str]
     given, inputs = _shapes_of(shapes, net.inputs())
     read: Dict[str, _Images] = {}
     if calibrate is not None:
+        if len(given) > len(dict(given)):
+            raise ValueError("calibrate has images for one shape: vtac compile calibrates several, "
+                             "with a directory of pictures")
         read = _images_by_input(calibrate, inputs, pictures, images)
         _check_shapes(read, inputs)
 
