@@ -669,11 +669,20 @@ def quantised(name):
          "ssd300_vgg16", "fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn",
          "keypointrcnn_resnet50_fpn")
 def detector(name):
-    """With post-processing; pictures are resized to 128 x 128 and not more."""
+    """With post-processing; pictures are resized to 128 x 128 and not more.
+
+    With random weights all scores are low: limits of scores are below them.
+    """
     import torch
     import torchvision
-    sizes = {} if name.startswith("ssd") else {"min_size": 128, "max_size": 128}
-    model = torchvision.models.get_model(name, weights=None, weights_backbone=None, **sizes)
+    options = {} if name.startswith("ssd") else {"min_size": 128, "max_size": 128}
+    options.update({
+        "retinanet_resnet50_fpn": {"score_thresh": 0.001},
+        "fcos_resnet50_fpn": {"score_thresh": 0.001},
+        "maskrcnn_resnet50_fpn": {"box_score_thresh": 0.001},
+        "keypointrcnn_resnet50_fpn": {"box_score_thresh": 0.001},
+    }.get(name, {}))
+    model = torchvision.models.get_model(name, weights=None, weights_backbone=None, **options)
 
     class Detector(torch.nn.Module):
         def __init__(self):
