@@ -79,8 +79,8 @@ int vtac_run_passes(struct vtac_graph *g, const struct vtac_options *opt, const 
 			return vtac_fail(g, NULL, "The caller ended the compilation.");
 		if (p->run(g, opt) || vtac_graph_verify(g, p->after, opt->core.block))
 			return -1;
-		if (opt->after)
-			opt->after(opt->after_priv, p, g);
+		if (opt->after && opt->after(opt->after_priv, p, g))
+			return -1;
 		if (last && !strcmp(last, p->name))
 			break;
 	}

@@ -235,7 +235,7 @@ struct vtac_net_shape {
  *	inputs are in them as often, or once for all variants; @image is asked for each variant's
  *	sizes
  * @n_shapes: number of @shapes
- * @labels: classes of the first output, UTF-8 with a line each, or NULL
+ * @labels: classes of the first output, UTF-8 with a line each, as many as it has, or NULL
  * @preprocess: how a picture becomes an input, for programs that read pictures; or NULL
  * @progress: called in the thread of vtac_net_compile() when @done of @total steps of @what are
  *	done; @total is 0 if it is not known. Returns 0, or another number to fail. May be NULL.

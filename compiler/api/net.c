@@ -401,6 +401,14 @@ static int make_image(struct making *m, uint8_t **image, size_t *size)
 	return vtac_image_variants(m->p, m->image, m->n, image, size);
 }
 
+/* Labels that do not fit are refused when the outputs' shapes are known. */
+static int check_labels(void *priv, const struct vtac_pass *pass, struct vtac_graph *g)
+{
+	const struct vtac_net_options *how = priv;
+
+	return how->labels && !strcmp(pass->name, "shape") ? vtac_check_labels(g, how->labels) : 0;
+}
+
 /* The options of the compiler; @shapes has room for those of @how. */
 static struct vtac_options options_of(const struct vtac_net_options *how,
 				      struct vtac_shape_option *shapes)
@@ -413,7 +421,8 @@ static struct vtac_options options_of(const struct vtac_net_options *how,
 	return (struct vtac_options) {
 		.core = *how->core, .no_card = how->no_card, .no_prune = how->no_prune,
 		.cpu = how->cpu, .n_cpu = how->n_cpu, .shapes = shapes, .n_shapes = how->n_shapes,
-		.progress = how->progress, .progress_priv = how->priv };
+		.progress = how->progress, .progress_priv = how->priv,
+		.after = check_labels, .after_priv = (void *)(uintptr_t)how };
 }
 
 /* Memory for the shapes of @how. */

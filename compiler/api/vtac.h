@@ -53,6 +53,14 @@ unsigned int vtac_variants(const struct vtac_options *opt, struct vtac_error *er
 unsigned int vtac_variant_shapes(const struct vtac_options *opt, unsigned int variant,
 				 struct vtac_shape_option *shapes);
 
+/*
+ * labels.c, once shapes are known: 0 if @labels has a line for each class of the first output, or
+ * that output is no batch of vectors; else -1, with the error of @g
+ */
+int vtac_check_labels(struct vtac_graph *g, const char *labels);
+/* The same of @right, the classes of @n images: 0 if the first output has them all. */
+int vtac_check_classes(struct vtac_graph *g, const unsigned int *right, unsigned int n);
+
 /* net.c: the net of libvtac.h */
 struct vtac_net {
 	struct vtac_graph *g;

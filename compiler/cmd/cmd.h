@@ -46,13 +46,18 @@ bool cmd_images_given(const struct cmd_images *c);
 int cmd_images_open(struct cmd_images *c, const struct vtaimage_preprocess *pre, unsigned int max);
 /* Has each input of the model images, if any are given? */
 int cmd_images_match(const struct cmd_images *c, const struct vtac_graph *g);
+/*
+ * Compare all arrays, and the first picture, with the shapes of @g's inputs: 0, or -1 with the
+ * error of @g.
+ */
+int cmd_images_check(const struct cmd_images *c, struct vtac_graph *g);
 struct vtac_images *cmd_images_all(struct cmd_images *c);
 void cmd_images_free(struct cmd_images *c);
 
 /* cmd_output.c */
 struct output_options {
 	const char *model;		/* the model's file, which names the program */
-	const char *labels;		/* a file with a line for each class, or NULL */
+	const char *labels;		/* a line for each class, or NULL */
 	const struct vtaimage_preprocess *preprocess;	/* or NULL */
 };
 

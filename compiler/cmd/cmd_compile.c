@@ -81,8 +81,8 @@ static const char help[] =
 	"  -h, --help             print this text\n";
 
 struct compile {
-	const char *model, *output, *config, *card, *dump, *labels;
-	const char *classes_file;
+	const char *model, *output, *config, *card, *dump;
+	const char *labels_file, *classes_file;
 	uint32_t form;
 	bool emit, dot, json, quiet;
 	uint32_t clock_mhz, clock_khz;	/* of --clock, or of --card; 0: not known */
@@ -96,6 +96,7 @@ struct compile {
 	bool has_preprocess;
 	struct cmd_images *calibrate, *measure;
 	unsigned int *classes;		/* of those to measure with */
+	char *labels;			/* of @labels_file */
 	unsigned int variants;
 	struct vtac_graph **g;		/* of each variant */
 	struct vtac_program *p;
@@ -189,7 +190,7 @@ static int parse(struct compile *c, int argc, char **argv)
 		{ CLI_TEXT("classes", &c->classes_file) },
 		{ CLI_NUMBER("images", &c->max_images, 1, NUMBER_MAX) },
 		{ .name = "shape", .set = add_shape, .to = c },
-		{ CLI_TEXT("labels", &c->labels) },
+		{ CLI_TEXT("labels", &c->labels_file) },
 		{ .name = "mean", .set = set_channels, .to = p->mean, .given = &c->has_preprocess },
 		{ .name = "scale", .set = set_channels, .to = p->scale,
 		  .given = &c->has_preprocess },
@@ -450,6 +451,38 @@ static int read_classes(struct compile *c)
 	return c->classes ? CMD_OK : cmd_fail(CMD_ERROR, c->classes_file, error.text);
 }
 
+static int read_labels(struct compile *c)
+{
+	FILE *f = c->labels_file ? fopen(c->labels_file, "r") : NULL;
+	size_t size = 0;
+	ssize_t n;
+	int err;
+
+	if (!c->labels_file)
+		return CMD_OK;
+	if (!f)
+		return cmd_fail(CMD_ERROR, c->labels_file, strerror(errno));
+	n = getdelim(&c->labels, &size, 0, f);
+	err = ferror(f) ? errno : 0;
+	fclose(f);
+	return n >= 0 ? CMD_OK :
+	       cmd_fail(CMD_ERROR, c->labels_file, err ? strerror(err) : "it is empty");
+}
+
+/* Images, labels and classes that do not fit the model are refused once its shapes are known. */
+static int check_data(void *priv, const struct vtac_pass *pass, struct vtac_graph *g)
+{
+	struct compile *c = priv;
+
+	if (strcmp(pass->name, "shape"))
+		return 0;
+	if (cmd_images_check(c->calibrate, g) || cmd_images_check(c->measure, g))
+		return -1;
+	if (c->labels && vtac_check_labels(g, c->labels))
+		return -1;
+	return c->classes ? vtac_check_classes(g, c->classes, cmd_images_all(c->measure)->count) : 0;
+}
+
 /* Files that cannot be read or written are named before minutes of work. */
 static int check_files(const struct compile *c)
 {
@@ -460,8 +493,6 @@ static int check_files(const struct compile *c)
 	assert(c->model);	/* by parse() */
 	if (access(c->model, R_OK))
 		return cmd_fail(CMD_ERROR, c->model, strerror(errno));
-	if (c->labels && access(c->labels, R_OK))
-		return cmd_fail(CMD_ERROR, c->labels, strerror(errno));
 	if (!c->output)
 		return CMD_OK;
 	snprintf(path, sizeof(path), "%s%s", c->output,
@@ -485,6 +516,8 @@ static int prepare(struct compile *c)
 	if (!ret)
 		ret = check_files(c);
 	if (!ret)
+		ret = read_labels(c);
+	if (!ret)
 		ret = c->card ? cmd_core_of_card(&c->opt.core, c->card, &c->clock_khz) :
 			cmd_core_of_file(&c->opt.core, c->config);
 
@@ -507,6 +540,8 @@ static int prepare(struct compile *c)
 		progress_off();
 	if (!ret)
 		cmd_progress_plan(count_images(c->calibrate), count_images(c->measure));
+	c->opt.after = check_data;
+	c->opt.after_priv = c;
 	return ret;
 }
 
@@ -534,6 +569,7 @@ int compile_main(int argc, char **argv)
 	cmd_images_free(c->calibrate);
 	cmd_images_free(c->measure);
 	free(c->classes);
+	free(c->labels);
 	free(c);
 	return ret;
 }

@@ -146,6 +146,29 @@ int cmd_images_match(const struct cmd_images *c, const struct vtac_graph *g)
 	return CMD_OK;
 }
 
+static int check_picture(const struct vtac_images *images, const struct vtac_tensor *t)
+{
+	float *values = malloc((size_t)vtac_elements(t) * sizeof(*values));
+	int err = values ? images->read(images->priv, 0, t, values) : 0;
+
+	free(values);
+	return err;
+}
+
+int cmd_images_check(const struct cmd_images *c, struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_inputs; i++) {
+		const struct source *s = source_of(c, g->inputs[i]->name);
+
+		if (!s)
+			continue;
+		if (s->files ? vtac_images_check(s->files, g->inputs[i]) :
+			       check_picture(images_of(s), g->inputs[i]))
+			return vtac_fail(g, NULL, "%s", images_of(s)->error->text);
+	}
+	return 0;
+}
+
 struct vtac_images *cmd_images_all(struct cmd_images *c)
 {
 	return &c->images;

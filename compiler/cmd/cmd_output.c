@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Write programs: a file, or C in a directory. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "emit/emit.h"
 #include "output.h"
-
-/* A text file as it is; NULL: it cannot be read, errno has the reason. */
-static char *read_text(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char *text = NULL;
-	size_t size = 0;
-	ssize_t n;
-
-	if (!f)
-		return NULL;
-	n = getdelim(&text, &size, 0, f);
-	fclose(f);
-	if (n >= 0)
-		return text;
-	free(text);
-	errno = EINVAL;
-	return NULL;
-}
 
 static int write_file(const char *path, const void *data, size_t size)
 {
@@ -69,12 +49,9 @@ static int make_image(const struct vtac_program *p, unsigned int n,
 		      const struct output_reports *reports, uint8_t **data, size_t *size)
 {
 	struct vtac_image_options *image = calloc(n, sizeof(*image));
-	char *labels = how->labels ? read_text(how->labels) : NULL;
 	int ret = CMD_OK;
 
-	if (how->labels && !labels)
-		ret = cmd_fail(CMD_ERROR, how->labels, strerror(errno));
-	else if (!image)
+	if (!image)
 		ret = cmd_fail(CMD_ERROR, NULL, "out of memory");
 	for (unsigned int i = 0; !ret && reports && i < n; i++) {
 		image[i].text[VTAIMAGE_REPORT] = reports[i].text;
@@ -84,12 +61,11 @@ static int make_image(const struct vtac_program *p, unsigned int n,
 		image->name = name;
 		image->preprocess = how->preprocess;
 		image->preprocess_count = how->preprocess ? 1 : 0;
-		image->text[VTAIMAGE_LABELS] = labels;
+		image->text[VTAIMAGE_LABELS] = how->labels;
 		if (vtac_image_variants(p, image, n, data, size))
 			ret = cmd_fail(CMD_MODEL, NULL, p[n - 1].graph->error.text);
 	}
 	free(image);
-	free(labels);
 	return ret;
 }
 

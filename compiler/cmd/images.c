@@ -71,8 +71,8 @@ static int check_shape(struct vtac_image_files *f, unsigned int k, const struct 
 	    (t->rank && same_sizes(image.dims, image.rank, t->dims + 1, t->rank - 1)))
 		return 0;
 	snprintf(f->error.text, sizeof(f->error.text),
-		 "%.120s: its images are %s; input %.80s takes %s.", f->path[k],
-		 vtac_shape_text(&image, is), t->name, vtac_shape_text(t, wants));
+		 "%.120s: its %lld images are %s; input %.80s takes %s.", f->path[k],
+		 (long long)npy->dims[0], vtac_shape_text(&image, is), t->name, vtac_shape_text(t, wants));
 	return -1;
 }
 
@@ -89,6 +89,14 @@ static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, f
 	for (int64_t at = 0; at < vtac_elements(t); at += size_of_image(&f->npy[k]))
 		if (vtac_npy_read(&f->npy[k], (i - f->first[k]) * size_of_image(&f->npy[k]),
 				  size_of_image(&f->npy[k]), values + at, &f->error))
+			return -1;
+	return 0;
+}
+
+int vtac_images_check(struct vtac_image_files *files, const struct vtac_tensor *t)
+{
+	for (unsigned int k = 0; k < files->n; k++)
+		if (check_shape(files, k, t))
 			return -1;
 	return 0;
 }

@@ -25,6 +25,8 @@ void vtac_npy_close(struct vtac_npy *npy);
 struct vtac_image_files;
 struct vtac_image_files *vtac_images_open(const char *path, struct vtac_error *error);
 const struct vtac_images *vtac_images_of(struct vtac_image_files *files);
+/* Are all images for @t? 0, or -1 with the error of vtac_images_of(). */
+int vtac_images_check(struct vtac_image_files *files, const struct vtac_tensor *t);
 void vtac_images_close(struct vtac_image_files *files);
 /* Read the classes of @count images: a number on each line of a file. To be freed. */
 unsigned int *vtac_classes_read(const char *path, unsigned int count, struct vtac_error *error);

@@ -82,8 +82,8 @@ struct vtac_options {
 	const struct vtac_images *images;	/* to calibrate with, or NULL */
 	vtac_progress progress;		/* or NULL */
 	void *progress_priv;
-	/* Called after each pass, or NULL. */
-	void (*after)(void *priv, const struct vtac_pass *pass, const struct vtac_graph *g);
+	/* Called after each pass: 0, or -1 with an error of @g, which ends the work. Or NULL. */
+	int (*after)(void *priv, const struct vtac_pass *pass, struct vtac_graph *g);
 	void *after_priv;
 };
 

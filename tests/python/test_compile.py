@@ -167,10 +167,13 @@ class Compile(unittest.TestCase):
             self.assertAlmostEqual(exact, near, delta=0.1)
 
     def test_report_tells_what_runs_where(self):
-        program = self.compiled(network(), IMAGES, cpu=["second"], no_prune=True, labels=["cat", "dog"])
+        names = [f"class {i}" for i in range(10)]
+        program = self.compiled(network(), IMAGES, cpu=["second"], no_prune=True, labels=names)
         devices = {node["name"]: node["device"] for node in program.report()["nodes"]}
         self.assertEqual((devices["first"], devices["second"]), ("card", "cpu"))
-        self.assertEqual(program.labels, ["cat", "dog"])
+        self.assertEqual(program.labels, names)
+        with self.assertRaisesRegex(vtadev.CompileError, "labels have 9 lines, but output y has 10"):
+            vtadev.compile(network(), labels=names[1:])
         with vtadev.Program(images.echo([("x", "b", (4,))])) as other:
             with self.assertRaisesRegex(ValueError, "it was not made by vtac"):
                 other.report()

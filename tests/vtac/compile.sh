@@ -102,7 +102,7 @@ chart() {
 # All answers are right, and none if the file has other classes.
 right() {
 	"$vtac" compile -j "$@" --classes="$models/mnist-test.labels" > "$dir/one" &&
-		"$vtac" compile -j "$@" --classes=<(yes 11 | head -n 4) > "$dir/two" &&
+		"$vtac" compile -j "$@" --classes=<(yes 3 | head -n 4) > "$dir/two" &&
 		python3 - "$dir/one" "$dir/two" <<-'EOF'
 			import json, sys
 			one, two = [json.load(open(path)) for path in sys.argv[1:]]
@@ -153,6 +153,22 @@ if [ -e "$small" ]; then
 	check "pictures are checked before the compilation" ends 4 "A picture cannot become" \
 		compile --cpu=nowhere "$small" --mean=1 --order=gray -o "$dir/program"
 	check "an unknown node" ends 4 "no node nowhere" compile --cpu=nowhere "$small"
+	# Without nodes on the card, no image is needed.
+	printf "\x93NUMPY\1\0\x46\0%-69s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }" \
+		> "$dir/two.npy"
+	printf 123456 >> "$dir/two.npy"
+	check "images that are not needed are compared, too" ends 4 "two.npy: its 2 images are 3; input x takes" \
+		compile --no-card --calibrate="$dir/two.npy" "$small"
+	# Two vectors of 3 values. After the shapes, the message would be of the node that there is not.
+	vectors=$data/node/test_gemm_default_no_bias/model.onnx
+	printf 'cat\ndog' > "$dir/labels"
+	check "labels of fewer classes" ends 4 "labels have 2 lines, but output y has 3 classes" \
+		compile --cpu=nowhere "$vectors" --labels="$dir/labels"
+	printf 'cat\ndog\n\n' > "$dir/labels"
+	check "as many labels as classes" ends 4 "no node nowhere" \
+		compile --cpu=nowhere "$vectors" --labels="$dir/labels"
+	: > "$dir/labels"
+	check "no labels" ends 1 "labels: it is empty" compile "$vectors" --labels="$dir/labels"
 	two=$data/node/test_add/model.onnx
 	printf "\x93NUMPY\1\0\x46\0%-69s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3, 4, 5), }" \
 		> "$dir/a.npy"
@@ -167,7 +183,7 @@ if [ -e "$small" ]; then
 	check "an input that the model has not" ends 2 "the model has x, y" \
 		compile --calibrate=x="$dir/a.npy" --calibrate=z="$dir/a.npy" "$two"
 	check "an array of another shape: both are named" ends 4 \
-		"b.npy: its images are 5x4x3; input y takes 3x4x5" \
+		"b.npy: its 2 images are 5x4x3; input y takes 3x4x5" \
 		compile --no-card --measure=x="$dir/a.npy" --measure=y="$dir/b.npy" "$two"
 else
 	skip "without a card" "no $small (package libonnx-testdata)"
@@ -187,6 +203,9 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	check "mnist: right answers are counted" right "$@" --measure="$models/mnist-test.npy"
 	head -n 3 "$models/mnist-test.labels" > "$dir/few"
 	check "mnist: too few classes" ends 1 "the classes of 3 images, of which there are 4" \
+		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir/few"
+	yes 10 | head -n 4 > "$dir/few"
+	check "mnist: a class that there is not" ends 4 "Image 0 is of class 10" \
 		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir/few"
 	check "mnist: classes of nothing" ends 2 "--classes needs --measure" \
 		compile "$@" --classes="$dir/few"
