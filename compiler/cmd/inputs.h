@@ -10,7 +10,7 @@ struct vtac_npy {
 	int fd;
 	int rank;
 	int64_t dims[VTAC_RANK_MAX];
-	enum vtac_dtype dtype;		/* F32, U8, I8, I32 or I64 */
+	const struct vtac_npy_type *type;
 	int64_t at;			/* of the values in the file */
 };
 

@@ -37,20 +37,38 @@ static int read_all(int fd, void *buf, size_t n, int64_t at)
 	return 0;
 }
 
+#define VALUE_OF(ctype, name) \
+	static float name(const unsigned char *p) \
+	{ \
+		ctype v; \
+		memcpy(&v, p, sizeof(v)); \
+		return (float)v; \
+	}
+
+VALUE_OF(float, value_of_float)
+VALUE_OF(double, value_of_double)
+VALUE_OF(uint8_t, value_of_u8)
+VALUE_OF(int8_t, value_of_i8)
+VALUE_OF(int32_t, value_of_i32)
+VALUE_OF(int64_t, value_of_i64)
+
+static const struct vtac_npy_type {
+	const char *text;
+	unsigned int bytes;
+	float (*value)(const unsigned char *p);
+} types[] = {
+	{ "'<f4'", 4, value_of_float }, { "'<f8'", 8, value_of_double },
+	{ "'|u1'", 1, value_of_u8 }, { "'|i1'", 1, value_of_i8 }, { "'|b1'", 1, value_of_u8 },
+	{ "'<i4'", 4, value_of_i32 }, { "'<i8'", 8, value_of_i64 },
+};
+
 static int parse_type(struct vtac_npy *npy, const char *header)
 {
-	static const struct {
-		const char *text;
-		enum vtac_dtype dtype;
-	} types[] = {
-		{ "'<f4'", VTAC_F32 }, { "'|u1'", VTAC_U8 }, { "'|i1'", VTAC_I8 },
-		{ "'<i4'", VTAC_I32 }, { "'<i8'", VTAC_I64 },
-	};
 	const char *at = strstr(header, "'descr':");
 
 	for (size_t i = 0; at && i < sizeof(types) / sizeof(types[0]); i++)
 		if (!strncmp(at + 8 + strspn(at + 8, " "), types[i].text, 5)) {
-			npy->dtype = types[i].dtype;
+			npy->type = &types[i];
 			return 0;
 		}
 	return -1;
@@ -104,7 +122,8 @@ static int parse(struct vtac_npy *npy, const char *path, struct vtac_error *erro
 	if (strstr(header, "'fortran_order': True") || parse_type(npy, header) ||
 	    parse_shape(npy, header))
 		return fail(error,
-			    "%s: an array in C order of f4, u1, i1, i4 or i8 is expected.", path);
+			    "%s: an array in C order of f4, f8, u1, i1, b1, i4 or i8 is expected.",
+			    path);
 	return 0;
 }
 
@@ -120,35 +139,14 @@ int vtac_npy_open(struct vtac_npy *npy, const char *path, struct vtac_error *err
 	return -1;
 }
 
-static float value(enum vtac_dtype dtype, const unsigned char *p)
-{
-	int32_t i32;
-	int64_t i64;
-
-	switch (dtype) {
-	case VTAC_U8:
-		return *p;
-	case VTAC_I8:
-		return *(const int8_t *)p;
-	case VTAC_I32:
-		memcpy(&i32, p, sizeof(i32));
-		return (float)i32;
-	default:
-		memcpy(&i64, p, sizeof(i64));
-		return (float)i64;
-	}
-}
-
 int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *values,
 		  struct vtac_error *error)
 {
-	size_t size = vtac_dtype_size(npy->dtype);
+	size_t size = npy->type->bytes;
 	int64_t at = npy->at + first * (int64_t)size;
-	unsigned char block[4096] = { 0 };
+	unsigned char block[1 << 16] = { 0 };
 
-	if (npy->dtype == VTAC_F32 && !read_all(npy->fd, values, (size_t)count * size, at))
-		return 0;
-	for (int64_t i = 0; i < count && npy->dtype != VTAC_F32; ) {
+	for (int64_t i = 0; i < count; ) {
 		int64_t n = (int64_t)(sizeof(block) / size);
 
 		n = n < count - i ? n : count - i;
@@ -156,7 +154,7 @@ int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *val
 			break;
 		at += n * (int64_t)size;
 		for (int64_t k = 0; k < n; k++)
-			values[i++] = value(npy->dtype, block + (size_t)k * size);
+			values[i++] = npy->type->value(block + (size_t)k * size);
 		if (i == count)
 			return 0;
 	}

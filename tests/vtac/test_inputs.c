@@ -8,12 +8,12 @@
 #include "../frame.h"
 #include "cmd/inputs.h"
 
-/* A .npy file of floats 0, 1, 2, ... */
-static void write_array(const char *path, const char *shape, unsigned int n)
+/* A .npy file of numbers 0, 1, 2, ... of numpy's type @descr */
+static void write_array(const char *path, const char *descr, const char *shape, unsigned int n)
 {
 	char header[128];
-	int len = snprintf(header, sizeof(header), "{'descr': '<f4', 'fortran_order': False, "
-			   "'shape': (%s), }", shape);
+	int len = snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': False, "
+			   "'shape': (%s), }", descr, shape);
 	FILE *f = fopen(path, "wb");
 
 	assert_non_null(f);
@@ -22,15 +22,21 @@ static void write_array(const char *path, const char *shape, unsigned int n)
 	fputc(0, f);
 	fwrite(header, 1, (size_t)len, f);
 	for (unsigned int i = 0; i < n; i++) {
-		float v = (float)i;
+		union { float f4; double f8; uint8_t u1; int32_t i4; int64_t i8; } v = { 0 };
 
-		fwrite(&v, sizeof(v), 1, f);
+		if (descr[1] == 'f' && descr[2] == '4')
+			v.f4 = (float)i;
+		else if (descr[1] == 'f')
+			v.f8 = i;
+		else
+			v.i8 = i;	/* little-endian */
+		fwrite(&v, (size_t)(descr[2] - '0'), 1, f);
 	}
 	assert_int_equal(fclose(f), 0);
 }
 
 /* Reads the second image of @shape, 2 x 24 values, for a tensor; NULL if it fits, or the reason. */
-static const char *read_for(const char *shape, int rank, const int64_t *dims)
+static const char *read_as(const char *descr, const char *shape, int rank, const int64_t *dims)
 {
 	static struct vtac_error error;
 	struct vtac_tensor t = { .name = "x", .rank = rank };
@@ -42,7 +48,7 @@ static const char *read_for(const char *shape, int rank, const int64_t *dims)
 
 	assert_true(fd >= 0);
 	close(fd);
-	write_array(path, shape, 48);
+	write_array(path, descr, shape, 48);
 	memset(&error, 0, sizeof(error));
 	files = vtac_images_open(path, &error);
 	if (!files)
@@ -59,6 +65,19 @@ static const char *read_for(const char *shape, int rank, const int64_t *dims)
 	vtac_images_close(files);
 	unlink(path);
 	return err ? error.text : NULL;
+}
+
+static const char *read_for(const char *shape, int rank, const int64_t *dims)
+{
+	return read_as("<f4", shape, rank, dims);
+}
+
+TEST(images_of_numpys_types_are_read)
+{
+	static const char *const types[] = { "<f4", "<f8", "|u1", "|i1", "<i4", "<i8" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		assert_null(read_as(types[i], "2, 24", 1, (const int64_t[]){ 24 }));
 }
 
 TEST(images_fit_their_input)
