@@ -52,6 +52,13 @@ zsh_offers() {
 		set --
 		source "$script"' zsh "$top/tools/cli/completion.zsh" "$program" "$@"
 }
+# zsh_action VERB NAME: what zsh completes an option's value with, or an "operand"
+zsh_action() {
+	local what="--\(${*: -1}\)=[-]*\[.*\]:[^:]*"
+
+	[ "${*: -1}" != operand ] || what=:operand
+	zsh_offers "$1" -- | sed -n "s/^\*$what://p" | sed 's/\\//g'
+}
 zsh_options() { zsh_offers "$1" -- | grep -oE '^\*--[a-z-]+' | tr -d '*' | sorted; }
 
 verbs=$("$program" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
@@ -88,7 +95,30 @@ for verb in $verbs; do
 		skip "zsh: options of $verb" "zsh is not installed"
 	fi
 done
+# Where the program is, there is vtactl; devices need no card.
+export VTADEV_PLUGINS=$top/build/lib
+cards=$("${program/%vtac/vtactl}" list --all | sed '1d; s/ .*//' | sorted)
+[[ $cards = *soft* ]] || skip "cards" "there is no device soft in build/lib"
 if command -v zsh >/dev/null; then
+	case $name in
+	vtactl)
+		check "zsh: cards and devices" same "(${cards% })" \
+			"$(zsh_action status operand)"
+		check "bash: cards and devices" same "$cards" "$(offers status '')"
+		check "zsh: words of an option" same "(auto always never)" \
+			"$(zsh_action status color)"
+		check "zsh: files" same _files "$(zsh_action dump output)"
+		;;
+	vtac)
+		check "bash: cards of an option" same "$cards" "$(offers compile --card '')"
+		check "zsh: cards of an option" same "(${cards% })" \
+			"$(zsh_action compile card)"
+		check "zsh: words of an option" same "(auto mse max percentile)" \
+			"$(zsh_action compile range)"
+		check "zsh: passes" same "$passes" \
+			"$(zsh_action compile dump-after | tr -d '()' | sorted)"
+		;;
+	esac
 	check "zsh: verbs" same "$(echo "$verbs" | sorted)" "$(zsh_offers '' | sorted)"
 	check "zsh: can be read" zsh -n "$top/tools/cli/completion.zsh"
 else

@@ -5,13 +5,18 @@
 #
 # The programs' help texts name verbs, options, the words of an option and operands (cli.h).
 
+# _vta_cards: names of cards and devices, below a header; of vtactl, which has the list
+_vta_cards() {
+	"${program/%vtac/vtactl}" list --all 2> /dev/null | sed '1d; s/ .*//'
+}
+
 # _vta_offer KIND: completes the current word as an argument that help texts call KIND
 _vta_offer() {
 	local words='' action=()
 
 	case $1 in
 	CARD | \[CARD\] | CARDS)
-		words=$(ls /sys/class/vta 2> /dev/null)
+		words=$(_vta_cards)
 		[ "$1" != CARDS ] || words+=' all'
 		;;
 	PASS)		words=$("$program" passes 2> /dev/null | cut -d ' ' -f 1) ;;
@@ -38,8 +43,11 @@ _vta() {
 		prev=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	option=$(grep -E -- "^(${prev}, --[a-z-]*|.{4}${prev})=" <<< "$options" 2> /dev/null)
-	operands=$(sed -nE 's/^(Usage:|  or: ) *[a-z]+ [a-z]+//; T
-		s/ \[?-[^ ]*|\[OPTION\]\.*//g; s/^ *//p' <<< "$help" | uniq)
+	# A usage that takes two lines is one.
+	operands=$(awk '/^$/ { exit }
+		{ printf "%s%s", sub(/^        +/, " ") ? "" : line, $0; line = "\n" }' <<< "$help" |
+		sed -nE 's/^(Usage:|  or: ) *[a-z]+ [a-z]+//; T
+		s/ \[?-[^ ]*|\[OPTION\]\.*//g; s/^ *//p' | uniq)
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_vta_offer "$("$program" --help 2> /dev/null |
 			sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version"

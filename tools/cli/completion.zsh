@@ -5,12 +5,17 @@
 #
 # The programs' help texts name verbs, options, the words of an option and operands (cli.h).
 
+# _vta_cards: names of cards and devices, below a header; of vtactl, which has the list
+_vta_cards() {
+	${program/%vtac/vtactl} list --all 2> /dev/null | sed '1d; s/ .*//; s/:/\\:/g'
+}
+
 # _vta_action KIND: sets action for an argument that help texts call KIND
 _vta_action() {
 	case $1 in
-	CARD|\[CARD\])	action="($(ls /sys/class/vta 2> /dev/null))" ;;
-	CARDS)		action="(all $(ls /sys/class/vta 2> /dev/null))" ;;
-	PASS)		action="($($program passes 2> /dev/null | cut -d ' ' -f 1))" ;;
+	CARD|\[CARD\])	action="(${(j: :)${(f)"$(_vta_cards)"}})" ;;
+	CARDS)		action="(all ${(j: :)${(f)"$(_vta_cards)"}})" ;;
+	PASS)		action="($($program passes 2> /dev/null | cut -d ' ' -f 1 | tr '\n' ' '))" ;;
 	*FILE*|PATH|DIRECTORY*|PICTURE|*.*) action=_files ;;
 	[a-z-]*)	action="($1)" ;;
 	*)		action=' ' ;;
@@ -55,8 +60,11 @@ _vta() {
 		tr -s ' ')"}; do
 		_vta_option
 	done
-	operands=$(sed -nE 's/^(Usage:|  or: ) *[a-z]+ [a-z]+//; T
-		s/ \[?-[^ ]*|\[OPTION\]\.*//g; s/^ *//p' <<< $help | uniq)
+	# A usage that takes two lines is one.
+	operands=$(awk '/^$/ { exit }
+		{ printf "%s%s", sub(/^        +/, " ") ? "" : line, $0; line = "\n" }' <<< $help |
+		sed -nE 's/^(Usage:|  or: ) *[a-z]+ [a-z]+//; T
+		s/ \[?-[^ ]*|\[OPTION\]\.*//g; s/^ *//p' | uniq)
 	if [[ $operands = [a-z]* ]]; then
 		specs+=("1:what:($(cut -d ' ' -f 1 <<< $operands))" '*:file:_files')
 	elif [[ $operands = *COMMAND* ]]; then
