@@ -15,22 +15,22 @@ MAN_1 := $(addprefix $(MAN_DIR)/man1/,vtactl.1 vta-emu.1 vta-vm.1 \
 # $(call help-to-man,NAME,OPTION,WHAT,PROGRAM)
 help-to-man = help2man --no-info --section=1 --version-string='$(1) $(VERSION)' \
 	--help-option=$(2) --source='vta-pcie $(VERSION)' --name='$(3)' \
-	--include=docs/man/$(1).h2m --output=$@ $(4) && \
-	sed -i '/^\.TH /s/"[A-Z][a-z]* [0-9]*"/"$(MAN_DATE)"/' $@
+	--include=docs/man/$(1).h2m --output=$@.tmp $(4) && \
+	python3 docs/man/man1.py $@.tmp '$(MAN_DATE)' $@ && rm $@.tmp
 
-$(MAN_DIR)/man1/vtactl.1: $(VTACTL_BIN) docs/man/vtactl.h2m
+$(MAN_DIR)/man1/vtactl.1: $(VTACTL_BIN) docs/man/vtactl.h2m docs/man/man1.py
 	@mkdir -p $(@D)
 	$(call help-to-man,vtactl,--help-all,administration of VTA accelerator cards,$<)
 
-$(MAN_DIR)/man1/vtac.1: $(VTAC_BIN) docs/man/vtac.h2m
+$(MAN_DIR)/man1/vtac.1: $(VTAC_BIN) docs/man/vtac.h2m docs/man/man1.py
 	@mkdir -p $(@D)
 	$(call help-to-man,vtac,--help-all,compile trained networks for VTA accelerator cards,$<)
 
-$(MAN_DIR)/man1/vta-emu.1: $(EMU_BIN) docs/man/vta-emu.h2m
+$(MAN_DIR)/man1/vta-emu.1: $(EMU_BIN) docs/man/vta-emu.h2m docs/man/man1.py
 	@mkdir -p $(@D)
 	$(call help-to-man,vta-emu,--help,an emulated VTA accelerator card,$<)
 
-$(MAN_DIR)/man1/vta-vm.1: tools/vm/vm docs/man/vta-vm.h2m
+$(MAN_DIR)/man1/vta-vm.1: tools/vm/vm docs/man/vta-vm.h2m docs/man/man1.py
 	@mkdir -p $(@D)
 	$(call help-to-man,vta-vm,help,run a command in a virtual machine with emulated VTA cards,$<)
 

@@ -30,13 +30,27 @@ def prose(text):
     text = re.sub(r"@(\w+)", r"\1", text)
     sentences = re.split(r"(?<=[A-Za-z0-9)_\]][.?!])\s+(?=[A-Z(])", text)
     lines = [line for s in sentences
-             for line in textwrap.wrap(s, 78, break_long_words=False, break_on_hyphens=False)]
-    return escape("\n".join(lines))
+             for line in textwrap.wrap(mark(s), 78, break_long_words=False,
+                                       break_on_hyphens=False)]
+    return guard("\n".join(lines))
+
+
+def mark(text):
+    """Text that mdoc takes as it is, with names of functions in bold."""
+    return re.sub(r"(\w+)\(\)", r"\\fB\1\\fP()", quote(text))
 
 
 def escape(text):
-    """Text that mdoc takes as it is."""
-    text = text.replace("\\", "\\e").replace("-", "\\-")
+    """Lines that mdoc takes as they are."""
+    return guard(quote(text))
+
+
+def quote(text):
+    return text.replace("\\", "\\e").replace("-", "\\-")
+
+
+def guard(text):
+    """Lines that begin like a request are text."""
     return "\n".join("\\&" + line if line[:1] in ".'" else line for line in text.split("\n"))
 
 

@@ -7,11 +7,15 @@
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 PARAMETER = re.compile(r'MODULE_PARM_DESC\((\w+),\s*"([^"]*)"\)')
 
 parameters = sorted(match.groups() for source in sys.argv[2:]
                     for match in PARAMETER.finditer(Path(source).read_text()))
-items = "\n".join(f".It Va {name}\n{text.replace('-', chr(92) + '-')}." for name, text in parameters)
+items = "\n".join(
+    "\n".join([f".It Va {name}", *textwrap.wrap(text.replace("-", r"\-") + ".", 78,
+                                               break_on_hyphens=False)])
+    for name, text in parameters)
 sys.stdout.write(Path(sys.argv[1]).read_text().replace("@PARAMETERS@", items))
