@@ -50,7 +50,7 @@ def make_model(path):
     for i in range(LAYERS):
         weights.append(numpy_helper.from_array(
             (random.randn(16, 16, 1, 1) * 0.2).astype(np.float32), f"w{i}"))
-        name = EVIL if i == 1 else f"stage{i // 30}/conv{i}"
+        name = EVIL if i == 1 else f"stage{i // 30}/layer{i // 3}/conv{i}"
         nodes.append(helper.make_node("Conv", [last, f"w{i}"], [f"c{i}"], name=name))
         last = f"c{i}"
         if i == LAYERS // 2:
@@ -129,7 +129,7 @@ def page():
     layers = len(report["nodes"])
     time = f"{report['cycles'] / 200e3:.3f} ms at 200 MHz"
     shown = [text.count('class="found"') for text in (folded, found)]
-    return time in folded and folded.count('class="block"') <= 60 and count[0] < 60 and \
+    return time in folded and folded.count('class="block"') == 10 and count[0] < 60 and \
         count[1] == layers and count[0] <= count[2] < layers and shown == [0, 1] and \
         "<b>" not in folded.split("<script")[0] or (time, count, shown, folded[:2000])
 
