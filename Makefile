@@ -52,7 +52,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev 
 	ocl-icd-opencl-dev opencl-c-headers
 TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-riscv64-unknown-elf \
 	libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 reuse \
-	python3-numpy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
+	python3-numpy $(SERVE_PACKAGES) curl haproxy shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
 DEB_PACKAGES = build-essential lintian $(shell sed -n '/^Build-Depends:/,/^[^ ]*:/s/^ \([^ ,]*\).*/\1/p' debian/control)
 # Packages that make test data of real models, if npm is there to fetch these.
 MODEL_PACKAGES := python3-onnx python3-numpy python3-pil
@@ -113,7 +113,7 @@ include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtad
 	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
 	tests/rtl tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
 	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench \
-	adapters/onnxruntime tests/onnxruntime adapters/python)
+	adapters/onnxruntime tests/onnxruntime adapters/python adapters/serve tests/serve)
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
@@ -370,7 +370,7 @@ bench: build-deps  ## measure; PARTS=memory,... only those; build/bench.json, bu
 
 install:  ## library, tools and udev rules, all below PREFIX= (/usr/local)
 install: userspace install-libvtadev install-libvtaprog install-driver install-soft install-opencl install-udev install-completion-vtactl install-monitoring install-slurm \
-		$(if $(VTAC_HAVE),install-completion-vtac) $(if $(PYTHON_HAVE),install-python) install-man
+		$(if $(VTAC_HAVE),install-completion-vtac) $(if $(PYTHON_HAVE),install-python install-serve) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm

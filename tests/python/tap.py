@@ -1,6 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run the tests of test_*.py beside this file, or those named, and print TAP."""
+"""Run the tests of test_*.py and print TAP.
+
+    tap.py [DIRECTORY] [NAME...]
+
+The tests are those in DIRECTORY, or else beside this file: all, or those named.
+"""
 
 import sys
 import unittest
@@ -36,9 +41,11 @@ class Result(unittest.TestResult):
 
 def main():
     loader = unittest.TestLoader()
-    here = str(Path(__file__).parent)
+    here, names = str(Path(__file__).parent), sys.argv[1:]
+    if names and Path(names[0]).is_dir():
+        here = names.pop(0)
     sys.path.insert(0, here)
-    suite = loader.loadTestsFromNames(sys.argv[1:]) if sys.argv[1:] else loader.discover(here)
+    suite = loader.loadTestsFromNames(names) if names else loader.discover(here)
     print("TAP version 13")
     result = suite.run(Result())
     print(f"1..{result.count}")
