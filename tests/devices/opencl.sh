@@ -20,6 +20,16 @@ refused() {
 	result "$1" "$status"
 }
 
+# bare COMMAND...: run where /sys is not mounted, as in some containers
+bare() {
+	# shellcheck disable=SC2016
+	unshare --mount sh -c 'mount -t tmpfs none /sys && exec "$@"' sh "$@"
+}
+listed() {
+	bare build/tools/vtactl list --all > "$dir/list" && grep -q ^soft "$dir/list" &&
+		! grep -q ^opencl "$dir/list"
+}
+
 echo "TAP version 13"
 refused "a platform that is not there" "there is no OpenCL device 9.0" opencl:9.0
 refused "a device that is not there" "there is no OpenCL device 0.63" opencl:0.63
@@ -27,5 +37,13 @@ refused "a configuration that is not there" "No such file" opencl:0.0:/nowhere.j
 refused "a number that is none is a file's name" "9.: No such file" opencl:9.
 OCL_ICD_VENDORS=$dir refused "no driver at all" "there is no OpenCL driver: install one" opencl
 VTADEV_OPENCL_OPTIONS=-DSTORE=@ refused "the compiler refuses vta.cl" "clBuildProgram: .*error" opencl
+if bare true 2> "$dir/why"; then
+	bare build/tests/devices/why opencl > "$dir/why" 2>&1 || true
+	check "without /sys: the driver is not called, which would end the process" \
+		grep -q "/sys is not mounted" "$dir/why"
+	check "without /sys: other devices are listed" listed
+else
+	skip "without /sys" "cannot mount"
+fi
 echo "1..$n"
 exit "$failed"

@@ -419,7 +419,8 @@ static void check_all(struct doctor *d)
 	check_memlock(d);
 	check_files(d);
 	check_plugin(d, "soft", "apt install libvtadev-soft");
-	check_plugin(d, "opencl", "apt install pocl-opencl-icd");
+	check_plugin(d, "opencl", count == -ENOENT ? "mount -t sysfs none /sys" :
+				  "apt install pocl-opencl-icd");
 	check_default(d);
 	if (count >= 0)
 		vtadev_list_free(cards);

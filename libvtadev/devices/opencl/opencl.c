@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CL_TARGET_OPENCL_VERSION	120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -91,14 +92,20 @@ static int check_call(const struct ocl *ocl, const char *function, cl_int err)
 
 /* ---- Which device ---- */
 
+/* Drivers read processors and devices there. pocl ends the process where they are missing. */
+static bool has_sysfs(void)
+{
+	return !access("/sys/devices", F_OK);
+}
+
 /* Get the platform's devices. Returns their number, or -1: there is no such platform. */
 static int devices(unsigned int platform, cl_device_id *ids)
 {
 	cl_uint platforms = 0, count = 0;
 	cl_platform_id all[PLATFORMS_MAX];
 
-	if (clGetPlatformIDs(PLATFORMS_MAX, all, &platforms) || platform >= platforms ||
-	    platform >= PLATFORMS_MAX)
+	if (!has_sysfs() || clGetPlatformIDs(PLATFORMS_MAX, all, &platforms) ||
+	    platform >= platforms || platform >= PLATFORMS_MAX)
 		return -1;
 	if (clGetDeviceIDs(all[platform], CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count))
 		return 0;
@@ -128,7 +135,10 @@ static int find_device(struct ocl *ocl, unsigned int platform, unsigned int numb
 		ocl->id = ids[number];
 		return 0;
 	}
-	if (devices(0, ids) < 0)
+	if (!has_sysfs())
+		snprintf(ocl->why, ocl->why_size, "/sys is not mounted, which OpenCL's drivers "
+			 "read; as root: mount -t sysfs none /sys");
+	else if (devices(0, ids) < 0)
 		snprintf(ocl->why, ocl->why_size, "there is no OpenCL driver: install one, such as "
 			 "pocl-opencl-icd");
 	else
