@@ -4,7 +4,7 @@
 # SERVE_PACKAGES.
 
 SERVE_PACKAGES := python3-aiohttp python3-prometheus-client python3-zmq
-SERVE_PROGRAMS := $(addprefix adapters/serve/,vta-serve)
+SERVE_PROGRAMS := $(addprefix adapters/serve/,vta-serve vta-frigate)
 SERVE_MODULES := $(wildcard adapters/serve/vtaserve/*.py)
 SERVE_DIR ?= $(PREFIX)/share/vtadev/serve
 SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system

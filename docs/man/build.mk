@@ -10,7 +10,7 @@ MAN_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_pipel
 MAN_DATE = $(shell LC_ALL=C date -u -d "@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || \
 	stat -c %Y CHANGELOG.md)}" '+%B %-d, %Y')
 MAN_1 := $(addprefix $(MAN_DIR)/man1/,vtactl.1 vta-emu.1 vta-vm.1 \
-	$(if $(VTAC_HAVE),vtac.1) $(if $(PYTHON_HAVE),vta-serve.1))
+	$(if $(VTAC_HAVE),vtac.1) $(if $(PYTHON_HAVE),vta-serve.1 vta-frigate.1))
 
 # $(call help-to-man,NAME,OPTION,WHAT,PROGRAM)
 help-to-man = help2man --no-info --section=1 --version-string='$(1) $(VERSION)' \
@@ -29,6 +29,10 @@ $(MAN_DIR)/man1/vtac.1: $(VTAC_BIN) docs/man/vtac.h2m docs/man/man1.py
 $(MAN_DIR)/man1/vta-serve.1: adapters/serve/vta-serve adapters/serve/vtaserve/options.py docs/man/vta-serve.h2m docs/man/man1.py
 	@mkdir -p $(@D)
 	$(call help-to-man,vta-serve,--help,serve models on VTA accelerator cards,$<)
+
+$(MAN_DIR)/man1/vta-frigate.1: adapters/serve/vta-frigate docs/man/vta-frigate.h2m docs/man/man1.py
+	@mkdir -p $(@D)
+	$(call help-to-man,vta-frigate,--help,detect objects for Frigate on VTA accelerator cards,$<)
 
 $(MAN_DIR)/man1/vta-emu.1: $(EMU_BIN) docs/man/vta-emu.h2m docs/man/man1.py
 	@mkdir -p $(@D)

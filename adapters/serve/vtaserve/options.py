@@ -26,6 +26,13 @@ def _address(text):
     return text
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Writes "Usage:", from which help2man makes the synopsis."""
+
+    def add_usage(self, usage, actions, groups, prefix=None):
+        super().add_usage(usage, actions, groups, "Usage: ")
+
+
 class _Version(argparse.Action):
     def __call__(self, parser, *_):
         import vtadev
@@ -36,7 +43,8 @@ class _Version(argparse.Action):
 def options_of(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     """The options of a command line."""
     parser = argparse.ArgumentParser(
-        prog="vta-serve", description="Serve the models of a directory (NAME.vtap, or NAME.onnx with "
+        prog="vta-serve", usage="%(prog)s [OPTION...] DIRECTORY", formatter_class=_Formatter,
+        description="Serve the models of a directory (NAME.vtap, or NAME.onnx with "
         "NAME.calibration) by the Open Inference Protocol, on VTA cards.",
         epilog="SIGHUP looks for models again. SIGTERM ends the server when requests in progress are "
         "answered.")
