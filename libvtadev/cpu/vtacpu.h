@@ -1020,6 +1020,40 @@ int vtacpu_need(uint32_t kernel, const void *params, struct vtacpu_need *need);
  */
 void vtacpu_run(uint32_t kernel, const void *params, void *const *io, void *scratch);
 
+/* A part of a kernel's output, a call like any other. */
+struct vtacpu_part {
+	uint32_t kernel;
+	union vtacpu_params params;
+	void *io[VTACPU_OPERANDS_MAX];
+};
+
+/**
+ * vtacpu_parts() - number of parts that a kernel is worth
+ * @kernel: enum vtacpu_kernel
+ * @params: parameters that vtacpu_need() accepted
+ * @need: its needs
+ * @most: of threads
+ *
+ * Large convolutions and matrix products have several, other kernels one. Returns 1 to @most.
+ */
+unsigned int vtacpu_parts(uint32_t kernel, const void *params, const struct vtacpu_need *need,
+			  unsigned int most);
+
+/**
+ * vtacpu_part() - make part @i of @n
+ * @kernel: enum vtacpu_kernel
+ * @params: parameters that vtacpu_need() accepted
+ * @need: its needs
+ * @io: addresses of the operands
+ * @i: number of the part, from 0
+ * @n: number of parts, at most that of vtacpu_parts()
+ * @part: out: for vtacpu_run(), in any thread, with scratch memory of need.scratch bytes of its own
+ *
+ * All parts together write the same bits as the kernel.
+ */
+void vtacpu_part(uint32_t kernel, const void *params, const struct vtacpu_need *need,
+		 void *const *io, unsigned int i, unsigned int n, struct vtacpu_part *part);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,10 @@ struct kernel_step {
 	union vtacpu_params params;
 	void *io[VTACPU_OPERANDS_MAX];
 	void *scratch;
+	/* For several threads (prog_threads.c); none: it is run as it is. */
+	struct vtacpu_part *parts;
+	unsigned int part_count;
+	size_t scratch_bytes;		/* of each */
 };
 
 /* Steps [first, first + count) of descs, or of kernels. */
@@ -39,6 +43,9 @@ struct vtaprog {
 	uint32_t count;
 	struct vta_desc *descs;
 	struct kernel_step *kernels;
+	uint32_t kernel_count;
+	struct crew *crew;			/* NULL: one thread */
+	void *scratch;				/* of the crew's parts */
 	struct part *parts;
 	uint32_t part_count;
 	/* A run under way: the part that the card has, and what to wait for. */
@@ -47,6 +54,13 @@ struct vtaprog {
 	uint64_t seq;
 	struct profile *profile;		/* NULL: runs are not recorded */
 };
+
+/* ---- prog_threads.c ---- */
+
+/* Runs a kernel, by all threads of the program. */
+void threads_run(struct vtaprog *prog, const struct kernel_step *k);
+/* Ends the threads. */
+void threads_free(struct vtaprog *prog);
 
 /* ---- profile.c ---- */
 

@@ -317,6 +317,7 @@ static int make_steps(struct vtadev *dev, struct vtaprog *prog, const struct vta
 		return -ENOMEM;
 	for (uint32_t i = 0; i < image->step_count; i++)
 		make_step(prog, image, i, &made);
+	prog->kernel_count = made.count[0];
 	return prog->profile ? profile_stamp(dev, prog->profile, prog->descs, made.count[1]) : 0;
 }
 
@@ -432,6 +433,7 @@ void vtaprog_free(struct vtaprog *prog)
 {
 	if (!prog)
 		return;
+	threads_free(prog);
 	vtadev_buf_free(prog->host);
 	vtadev_buf_free(prog->arena);
 	vtadev_buf_free(prog->insns);
@@ -546,14 +548,14 @@ int vtaprog_submit(struct vtaprog *prog, uint64_t *seq)
 	return vtadev_submit(prog->queue, prog->descs, prog->parts[0].count, seq);
 }
 
-static void run_kernel(const struct vtaprog *prog, const struct part *p, uint32_t i)
+static void run_kernel(struct vtaprog *prog, const struct part *p, uint32_t i)
 {
 	const struct kernel_step *k = &prog->kernels[p->first + i];
 	struct vtaprog_span *span = prog->profile ? &prog->profile->spans[p->span + i] : NULL;
 
 	if (span)
 		span->begin = clock_ns();
-	vtacpu_run(k->kernel, &k->params, k->io, k->scratch);
+	threads_run(prog, k);
 	if (span)
 		span->end = clock_ns();
 }

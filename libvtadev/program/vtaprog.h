@@ -75,6 +75,21 @@ int vtaprog_load(struct vtadev *dev, struct vtadev_queue *queue, const struct vt
 int vtaprog_twin(struct vtadev *dev, struct vtadev_queue *queue, const struct vtaprog *first,
 		 const struct vtaimage *image, struct vtaprog **prog, char why[VTAPROG_WHY_MAX]);
 
+#define VTAPROG_THREADS_MAX	64
+
+/**
+ * vtaprog_threads() - have several threads execute large steps of the CPU
+ * @prog: the program, which has no run in progress
+ * @threads: their number, with the caller's, at most VTAPROG_THREADS_MAX; 0: the processors that
+ *           this process may use; 1: the caller's alone, as at the beginning
+ *
+ * Convolutions and matrix products are computed in parts, which changes no bit of the outputs. The
+ * threads belong to this program, not to its twins, wait between steps, block all signals, and end
+ * with it. If the system has fewer threads, there are fewer. Errors: -EINVAL, -EBUSY, -ENOMEM; the
+ * caller's thread is then alone.
+ */
+int vtaprog_threads(struct vtaprog *prog, unsigned int threads);
+
 /* vtaprog_free() - free a program, whose descriptors must have completed, or NULL */
 void vtaprog_free(struct vtaprog *prog);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test of compiler/ir/share.c: convolutions by several threads give the same bits as by one. */
+/* Test of compiler/ir/share.c and libvtadev/cpu/split.c: several threads give the same bits as one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +21,11 @@ static uint32_t next(uint64_t *seed, uint32_t below)
 	return (uint32_t)(*seed >> 33) % below;
 }
 
+static bool is_float(const struct vtac_call *call)
+{
+	return call->kernel != VTACPU_CONV_I8 && call->kernel != VTACPU_GEMM_I8;
+}
+
 /* Operands of 4 bytes are floats, or the vectors of an integer output stage. */
 static void *operand(const struct vtac_call *call, uint32_t i, uint64_t *seed)
 {
@@ -35,7 +40,7 @@ static void *operand(const struct vtac_call *call, uint32_t i, uint64_t *seed)
 		if (call->need.value[i] == 1)
 			to[k] = (uint8_t)next(seed, 256);
 		else
-			memcpy(to + k, call->kernel == VTACPU_CONV_F32 ? (void *)&f : (void *)&v,
+			memcpy(to + k, is_float(call) ? (void *)&f : (void *)&v,
 			       4);
 	}
 	return to;
@@ -78,7 +83,9 @@ static size_t same_bits(struct vtac_call *call)
 	for (uint32_t i = 0; i <= last; i++)
 		free(io[i]);
 	free(one);
-	return vtac_shared_scratch(call, 16) / vtac_shared_scratch(call, 1);
+	return vtacpu_parts(call->kernel, &call->p, &call->need, 16) > 1 &&
+	       vtac_shared_scratch(call, 1) ?
+	       vtac_shared_scratch(call, 16) / vtac_shared_scratch(call, 1) : 1;
 }
 
 TEST(floats)
@@ -113,17 +120,17 @@ TEST(integers)
 	assert_int_equal(same_bits(&call), 6);
 }
 
-/* Several images, groups, little work, much memory for each thread: by fewer threads, or one. */
-TEST(others_are_not_shared)
+/* Images and groups are parts, too; without enough work or memory there are fewer. */
+TEST(images_groups_and_small_ones)
 {
 	struct vtac_call call = { .kernel = VTACPU_CONV_F32, .p.conv_f32 = { .win = window } };
 
 	call.p.conv_f32.win.n = 2;
-	assert_int_equal(same_bits(&call), 1);
+	assert_int_equal(same_bits(&call), 2);
 	call.p.conv_f32.win.n = 1;
 	call.p.conv_f32.win.oc = 96;
 	call.p.conv_f32.win.groups = 2;
-	assert_int_equal(same_bits(&call), 1);
+	assert_int_equal(same_bits(&call), 2);
 	call.p.conv_f32.win.groups = 1;
 	assert_int_equal(same_bits(&call), 6);
 	call.p.conv_f32.win.ih = 2;
@@ -137,5 +144,88 @@ TEST(others_are_not_shared)
 	call.p.conv_f32.win.ow = 1;
 	assert_int_equal(same_bits(&call), 3);
 	call.p.conv_f32.win.ic = 32768;
+	assert_int_equal(same_bits(&call), 1);
+}
+
+TEST(groups_with_all_operands)
+{
+	struct vtac_call floats = {
+		.kernel = VTACPU_CONV_F32,
+		.p.conv_f32 = { .win = window, .has_bias = 1, .has_res = 1 },
+	};
+	struct vtac_call integers = {
+		.kernel = VTACPU_CONV_I8,
+		.p.conv_i8 = {
+			.win = window, .has_res = 2,
+			.post = { .vectors = VTACPU_BIAS | VTACPU_MULS | VTACPU_SHIFTS,
+				  .lo = -127, .hi = 127 },
+		},
+	};
+
+	floats.p.conv_f32.win.ic = 7 * 60;
+	floats.p.conv_f32.win.oc = 7 * 13;
+	floats.p.conv_f32.win.groups = 7;
+	assert_int_equal(same_bits(&floats), 7);
+	/* Depthwise */
+	integers.p.conv_i8.win.ic = 801;
+	integers.p.conv_i8.win.oc = 801;
+	integers.p.conv_i8.win.groups = 801;
+	assert_int_equal(same_bits(&integers), 5);
+	integers.p.conv_i8.win.ic = 16;
+	integers.p.conv_i8.win.oc = 101;
+	integers.p.conv_i8.win.groups = 1;
+	integers.p.conv_i8.win.n = 3;
+	assert_int_equal(same_bits(&integers), 3);
+}
+
+/* Of a batch with one b and one row of c for all; then along other dimensions. */
+TEST(products)
+{
+	struct vtac_call call = {
+		.kernel = VTACPU_GEMM_F32,
+		.p.gemm_f32 = {
+			.mat = {
+				.batch = { 1, 3, 2 }, .m = 50, .n = 70, .k = 300,
+				.a_batch = { 0, 30000, 15000 }, .a_row = 300, .a_col = 1,
+				.b_row = 70, .b_col = 1, .c_col = 1,
+			},
+			.has_c = 1, .alpha = 0.5f, .beta = 2,
+		},
+	};
+	struct vtac_call bytes = {
+		.kernel = VTACPU_GEMM_I8,
+		.p.gemm_i8 = {
+			.post = { .vectors = VTACPU_BIAS, .mul = 1, .shift = 9, .lo = -127,
+				  .hi = 127 },
+			.has_c = 1,
+		},
+	};
+
+	bytes.p.gemm_i8.mat = call.p.gemm_f32.mat;
+	assert_int_equal(same_bits(&call), 3);
+	assert_int_equal(same_bits(&bytes), 3);
+	call.p.gemm_f32.mat.batch[1] = 1;
+	assert_int_equal(same_bits(&call), 2);
+	call.p.gemm_f32.mat.batch[2] = 1;
+	call.p.gemm_f32.mat.m = 101;
+	bytes.p.gemm_i8.mat = call.p.gemm_f32.mat;
+	assert_int_equal(same_bits(&call), 4);
+	assert_int_equal(same_bits(&bytes), 4);
+	/* A single row, by columns of a transposed b */
+	call.p.gemm_f32.mat = (struct vtacpu_matrices) {
+		.batch = { 1, 1, 1 }, .m = 1, .n = 1001, .k = 2100, .a_row = 2100, .a_col = 1,
+		.b_row = 1, .b_col = 2100, .c_col = 1,
+	};
+	bytes.p.gemm_i8.mat = call.p.gemm_f32.mat;
+	assert_int_equal(same_bits(&call), 4);
+	assert_int_equal(same_bits(&bytes), 1);
+}
+
+TEST(others_are_whole)
+{
+	struct vtac_call call = {
+		.kernel = VTACPU_SOFTMAX_F32, .p.softmax_f32 = { 1, 3000, 1000 },
+	};
+
 	assert_int_equal(same_bits(&call), 1);
 }

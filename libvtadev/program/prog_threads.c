@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A program's CPU steps by several threads: the parts of each kernel, made once. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "crew.h"
+#include "prog.h"
+
+/* Memory to work in is not more because a machine has many processors. */
+#define SCRATCH_MAX	((uint64_t)64 << 20)
+
+/* The processors that this process may use. */
+static unsigned int count_processors(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	return n < VTAPROG_THREADS_MAX ? (unsigned int)n : VTAPROG_THREADS_MAX;
+}
+
+static void clear_parts(struct vtaprog *prog)
+{
+	for (uint32_t i = 0; i < prog->kernel_count; i++) {
+		free(prog->kernels[i].parts);
+		prog->kernels[i].parts = NULL;
+		prog->kernels[i].part_count = 0;
+	}
+	free(prog->scratch);
+	prog->scratch = NULL;
+}
+
+void threads_free(struct vtaprog *prog)
+{
+	clear_parts(prog);
+	crew_free(prog->crew);
+	prog->crew = NULL;
+}
+
+/* Makes the parts of a kernel, if it has several; @most becomes the scratch memory at least. */
+static int make_parts(struct kernel_step *k, unsigned int threads, size_t *most)
+{
+	struct vtacpu_need need;
+	unsigned int n;
+
+	if (vtacpu_need(k->kernel, &k->params, &need))
+		return -EPROTO;		/* it was checked when the image was opened */
+	n = vtacpu_parts(k->kernel, &k->params, &need, threads);
+	k->scratch_bytes = ((size_t)need.scratch + VTAIMAGE_HOST_ALIGN - 1) /
+			   VTAIMAGE_HOST_ALIGN * VTAIMAGE_HOST_ALIGN;
+	while (n > 1 && n * k->scratch_bytes > SCRATCH_MAX)
+		n--;
+	if (n < 2)
+		return 0;
+	k->parts = calloc(n, sizeof(*k->parts));
+	if (!k->parts)
+		return -ENOMEM;
+	k->part_count = n;
+	for (unsigned int i = 0; i < n; i++)
+		vtacpu_part(k->kernel, &k->params, &need, k->io, i, n, &k->parts[i]);
+	*most = n * k->scratch_bytes > *most ? n * k->scratch_bytes : *most;
+	return 0;
+}
+
+int vtaprog_threads(struct vtaprog *prog, unsigned int threads)
+{
+	size_t most = VTAIMAGE_HOST_ALIGN;
+	int err = 0;
+
+	if (threads > VTAPROG_THREADS_MAX)
+		return -EINVAL;
+	if (prog->running)
+		return -EBUSY;
+	threads_free(prog);
+	if (!threads)
+		threads = count_processors();
+	if (threads < 2)
+		return 0;
+	for (uint32_t i = 0; i < prog->kernel_count && !err; i++)
+		err = make_parts(&prog->kernels[i], threads, &most);
+	prog->scratch = err ? NULL : aligned_alloc(VTAIMAGE_HOST_ALIGN, most);
+	if (!err && !prog->scratch)
+		err = -ENOMEM;
+	if (!err)
+		err = crew_new(threads, &prog->crew);
+	if (err)
+		threads_free(prog);
+	return err;
+}
+
+void threads_run(struct vtaprog *prog, const struct kernel_step *k)
+{
+	if (k->part_count)
+		crew_run(prog->crew, k->parts, k->part_count, prog->scratch, k->scratch_bytes);
+	else
+		vtacpu_run(k->kernel, &k->params, k->io, k->scratch);
+}
