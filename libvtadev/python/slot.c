@@ -218,6 +218,21 @@ static PyObject *slot_close(PyObject *object, PyObject *Py_UNUSED(none))
 	Py_RETURN_NONE;
 }
 
+/* threads(n): that compute a large step of the CPU */
+static PyObject *slot_threads(PyObject *object, PyObject *args)
+{
+	struct slot *self = (struct slot *)object;
+	unsigned int threads;
+	int err;
+
+	if (!PyArg_ParseTuple(args, "I:threads", &threads) || owner_check(self->owner))
+		return NULL;
+	err = self->busy || !self->prog ? -EBUSY : vtaprog_threads(self->prog, threads);
+	if (!err)
+		Py_RETURN_NONE;
+	return error_set(err, err == -EINVAL ? "threads is 0 to 64" : "the threads");
+}
+
 /* ---- Running ---- */
 
 /* The exception for a run that failed; the queue takes the next one. */
@@ -468,6 +483,7 @@ static PyMethodDef methods[] = {
 	  "in use. If by a run that was given up, an event will come." },
 	{ "poll", slot_poll, METH_NOARGS, "The outputs of a run that is done; None: it is not, "
 	  "and an event will come." },
+	{ "threads", slot_threads, METH_VARARGS, "threads(n): that compute a step of the CPU." },
 	{ "close", slot_close, METH_NOARGS, "Free it; a run under way is given up." },
 	{ NULL, NULL, 0, NULL },
 };

@@ -173,8 +173,14 @@ def check_python(tap, d):
             tap.check("1x3x16x16" in str(error), "python: refuses another shape", error)
     with vtadev.compile(os.path.join(d.path, "float.onnx"), no_card=True,
                         shapes=list(SHAPES)) as program:
-        y = program(np.zeros(SHAPES[1], np.float32))
+        x = np.load(os.path.join(d.path, "x1.npy"))
+        y = np.asarray(program(x))
         tap.check(len(program.variants) == 2 and y.shape == (1, 64), "python: compiles both")
+    with vtadev.Program(os.path.join(d.path, "float.vtap"), threads=3) as program:
+        tap.check(np.array_equal(np.asarray(program(x)), y), "python: three threads, same bits")
+    done = d.run("float.vtap", "--threads=0", "x=x1.npy", "y=threads.npy")
+    tap.check(not done.returncode and np.array_equal(np.load(os.path.join(d.path, "threads.npy")), y),
+              "vtactl: all processors, same bits", done.stderr)
 
 
 def main():

@@ -50,10 +50,13 @@ static int load(struct job *j, bool profiled, struct vtadev_queue **queue, struc
 	err = profiled ? vtaprog_profile(j->dev, *queue, j->p.image, j->p.layers.cuts,
 					 j->p.layers.cut_count, prog, why) :
 	      vtaprog_load(j->dev, *queue, j->p.image, prog, why);
-	if (!err)
+	if (!err && !vtaprog_threads(*prog, j->m->run.threads))
 		return CTL_OK;
 	vtadev_queue_destroy(*queue);
-	return ctl_refused(j->m->run.path, why, err);
+	if (err)
+		return ctl_refused(j->m->run.path, why, err);
+	vtaprog_free(*prog);
+	return ctl_error("--threads", -ENOMEM);
 }
 
 static void put_inputs(const struct job *j, struct vtaprog *prog)

@@ -343,8 +343,10 @@ static int run_on(struct vtadev *dev, const struct vtaimage *image, const struct
 	if (err)
 		return ctl_fail("making a queue", vtadev_strerror(err));
 	ret = vtaprog_load(dev, queue, image, &prog, why) ? ctl_fail(r->path, why) : CTL_OK;
-	if (!ret)
-		ret = put_inputs(prog, image, r);
+	if (!ret) {
+		err = vtaprog_threads(prog, r->threads);
+		ret = err ? ctl_error("--threads", err) : put_inputs(prog, image, r);
+	}
 	if (!ret)
 		ret = wait_for(dev, queue, prog, r->path);
 	if (!ret)

@@ -10,6 +10,7 @@
 #include "ctl.h"
 #include "program.h"
 #include "vtadev_pool.h"
+#include "vtaprog.h"
 
 static const char help[] =
 	"Usage: vtactl program info FILE [--json]\n"
@@ -40,6 +41,8 @@ static const char help[] =
 	"  -t, --top=COUNT      print COUNT classes of the first output; 0 for none\n"
 	"      --variant=N      of a program for several shapes: the variant, of those that info\n"
 	"                       lists (that of the inputs' sizes; without files, 0)\n"
+	"      --threads=N      run, profile: N threads compute a large step of the CPU (1); 0 for\n"
+	"                       all processors\n"
 	"  -j, --json           print one object; of run: runs with their classes, and cards\n"
 	"  -h, --help           print this text\n"
 	"\n"
@@ -62,6 +65,8 @@ static int run(struct program_run *r, bool json)
 
 	if (!r->cards && r->picture_count > 1)
 		return cli_usage("several runs take --cards: %s", r->pictures[1]);
+	if (r->cards && r->threads != 1)
+		return cli_usage("--threads is for a run without --cards");
 	if (!json)
 		return program_run(r);
 	runs = json_object_new_array();
@@ -95,7 +100,7 @@ static int set_rate(const struct cli_option *option, char *text)
 
 /* Options that were given, of those that not all words take. */
 struct given {
-	bool top, cards, output, in_flight, warmup, count, seconds, min_rate;
+	bool top, cards, output, in_flight, warmup, count, seconds, min_rate, threads;
 };
 
 static int measure(struct program_measure *m, const struct given *given, bool profile)
@@ -104,6 +109,8 @@ static int measure(struct program_measure *m, const struct given *given, bool pr
 		return cli_usage("all runs have the same inputs: %s", m->run.pictures[1]);
 	if (given->top || m->run.labels)
 		return cli_usage("--top and --labels are for run");
+	if (!profile && given->threads)
+		return cli_usage("--threads is for run and profile");
 	if (!profile)
 		return given->output ? cli_usage("--output is for profile") : program_bench(m);
 	if (given->cards || given->in_flight || given->warmup || given->seconds ||
@@ -142,6 +149,7 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 		{ CLI_TEXT("labels", &r->labels) },
 		{ CLI_NUMBER("top", &r->top, 0, TOP_MAX), .given = &given.top },
 		{ CLI_NUMBER("variant", &r->variant, 0, UINT32_MAX), .given = &r->variant_given },
+		{ CLI_NUMBER("threads", &r->threads, 0, VTAPROG_THREADS_MAX), .given = &given.threads },
 		{ CLI_FLAG("json", &m->json) },
 		{ CLI_NUMBER("count", &m->count, 1, RUNS_MAX), .given = &given.count },
 		{ .name = "duration", .set = ctl_set_seconds, .to = &m->seconds,
@@ -170,7 +178,7 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 
 int program_main(int argc, char **argv)
 {
-	struct program_measure m = { .seconds = 2, .warmup = 3 };
+	struct program_measure m = { .run.threads = 1, .seconds = 2, .warmup = 3 };
 	int ret;
 
 	m.run.pictures = calloc((size_t)argc, sizeof(*m.run.pictures));

@@ -222,7 +222,7 @@ class _Engine:
     readers, or a thread, which starts when a result is waited for without an event loop.
     """
 
-    def __init__(self, device, image, runs, first=()):
+    def __init__(self, device, image, runs, first=(), threads=1):
         self.lock = threading.RLock()   # protects what follows
         self.pending = collections.deque()      # jobs without a place yet
         self.timers = {}                # event loop -> its next _poll_later()
@@ -240,6 +240,8 @@ class _Engine:
                 # The first has the weights; the others are its twins, also those of variants.
                 self.places.append(_core.Slot(device, image, self.event.fd,
                                               *(first or self.places)[:1]))
+                if threads != 1:
+                    self.places[-1].threads(threads)
         except BaseException:
             self.close()
             raise
@@ -723,7 +725,8 @@ class Program(_Runner):
 
     image is a path, or the file's bytes; device a Device, or the argument of open(): then
     the program opens the card, and close() closes it. Up to runs runs are in flight at a time;
-    all of them share the weights.
+    all of them share the weights. For each of them, threads compute a large convolution or matrix
+    product of the CPU; 0 is for all processors.
 
     Threads may call it at the same time, so one for each model is enough: each Program has
     weights of its own on the card.
@@ -734,15 +737,18 @@ class Program(_Runner):
     """
 
     def __init__(self, image: Image, device: Union[Device, str, None] = None,
-                 runs: int = 2) -> None:
+                 runs: int = 2, threads: int = 1) -> None:
         if runs < 1:
             raise ValueError("runs is at least 1")
+        if not 0 <= threads <= 64:
+            raise ValueError("threads is 0 to 64")
         opened = _image(image)
         super().__init__(opened)
         self.device = device if isinstance(device, Device) else Device(device)
         self.runs = runs
         try:
-            self._engine = _Engine(self.device._core, opened, runs)
+            self._engine = _Engine(self.device._core, opened, runs, threads=threads)
+            self._threads = threads
         except BaseException:
             if self.device is not device:
                 self.device.close()
@@ -781,7 +787,8 @@ class Program(_Runner):
             self._engine.check()
             if number not in self._engines:
                 self._engines[number] = _Engine(self.device._core, self._image.variant(number),
-                                                self.runs, self._engine.places)
+                                                self.runs, self._engine.places,
+                                                self._threads)
             return self._engines[number]
 
     def profile(self, *inputs: Input, runs: int = 15) -> Profile:
