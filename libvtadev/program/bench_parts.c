@@ -79,15 +79,22 @@ static void put_inputs(struct vtaprog *prog, const struct bench_inputs *inputs)
 			vtaprog_put(prog, i, inputs->io[n++].iov_base);
 }
 
-/* The first run is not measured. */
-static int measure(struct vtaprog *prog, const struct vtaimage *image, uint64_t runs,
+/* The first run is not measured. A run may overwrite its inputs, so each gets them anew. */
+static int measure(struct vtaprog *prog, const struct vtaimage *image,
+		   const struct bench_inputs *inputs, uint64_t runs,
 		   struct vtadev_bench_parts *parts)
 {
 	struct vtadev_bench_parts *all = calloc(runs, sizeof(*all));
-	int err = all ? vtaprog_run(prog, RUN_NS) : -ENOMEM;
+	int err = all ? 0 : -ENOMEM;
 
-	for (uint64_t i = 0; i < runs && !err; i++)
+	if (!err) {
+		put_inputs(prog, inputs);
+		err = vtaprog_run(prog, RUN_NS);
+	}
+	for (uint64_t i = 0; i < runs && !err; i++) {
+		put_inputs(prog, inputs);
 		err = measure_run(prog, image, &all[i]);
+	}
 	if (!err) {
 		qsort(all, runs, sizeof(*all), by_total);
 		*parts = all[runs / 2];
@@ -110,8 +117,7 @@ static int run_on(struct vtadev *dev, const struct vtaimage *image, uint64_t run
 		return explain(why, "making a queue", err);
 	err = vtaprog_profile(dev, queue, image, NULL, 0, &prog, why);
 	if (!err) {
-		put_inputs(prog, inputs);
-		err = measure(prog, image, runs, parts);
+		err = measure(prog, image, inputs, runs, parts);
 		if (err)
 			explain(why, "a run failed", err);
 	}

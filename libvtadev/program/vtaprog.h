@@ -118,6 +118,9 @@ size_t vtaprog_bytes(const struct vtaimage_tensor *tensor);
  * @i: number of the tensor
  * @values: values, row-major, vtaprog_bytes() bytes
  *
+ * Put every input before each run: a run may use an input's memory for other values when it has
+ * read the input.
+ *
  * Errors: as vtaprog_map().
  */
 int vtaprog_put(struct vtaprog *prog, uint32_t i, const void *values);

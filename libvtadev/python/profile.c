@@ -67,13 +67,17 @@ static int keep_spans(struct job *j, const struct vtaprog *prog, struct timed *t
 	return 0;
 }
 
+/* A run may overwrite its inputs, so each gets them anew. */
 static int run_all(struct job *j, struct vtaprog *prog)
 {
-	int err = vtaprog_run(prog, RUN_NS);
+	int err;
 
+	put_inputs(j, prog);
+	err = vtaprog_run(prog, RUN_NS);
 	for (unsigned int i = 0; i < j->n && !err; i++) {
 		struct timed *t = &j->runs[i];
 
+		put_inputs(j, prog);
 		t->ns = now_ns();
 		err = vtaprog_run(prog, RUN_NS);
 		t->ns = now_ns() - t->ns;
@@ -102,10 +106,8 @@ static int measure(struct job *j)
 					j->why) :
 	      vtaprog_load(j->dev, queue, j->image, &prog, j->why);
 	loaded = !err;
-	if (loaded) {
-		put_inputs(j, prog);
+	if (loaded)
 		err = run_all(j, prog);
-	}
 	vtadev_queue_destroy(queue);
 	if (loaded)
 		vtaprog_free(prog);

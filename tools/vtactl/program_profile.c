@@ -22,6 +22,7 @@
 
 #define RUN_NS		(600 * 1000000000ll)
 #define RUNS_DEFAULT	15
+#define TURNS		5
 
 /* ---- Runs ---- */
 
@@ -30,6 +31,7 @@ struct job {
 	struct vtadev *dev;
 	struct program_inputs inputs;
 	uint8_t *outputs;		/* of the program as it is */
+	uint64_t done;			/* runs of both kinds */
 	struct profile p;
 	char name[16];			/* of a card that has a number */
 };
@@ -138,20 +140,23 @@ static int by_time(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-/* Runs once for nothing, then @n times, and sorts these by their time. */
+/* Runs once for nothing, then @n times. A run may overwrite its inputs, so each gets them anew. */
 static int run_all(struct job *j, struct vtaprog *prog, bool profiled, struct timed *timed,
 		   uint64_t n)
 {
-	int ret = CTL_OK, err = vtaprog_run(prog, RUN_NS);
+	int ret = CTL_OK, err;
 
+	put_inputs(j, prog);
+	err = vtaprog_run(prog, RUN_NS);
 	for (uint64_t i = 0; i < n && !err && !ret; i++) {
+		put_inputs(j, prog);
 		timed[i].begin = ctl_now_ns();
 		err = vtaprog_run(prog, RUN_NS);
 		timed[i].end = ctl_now_ns();
 		if (!err && profiled)
 			ret = keep_rows(j, prog, &timed[i].rows);
 		progress_show(profiled ? "profiling" : "measuring",
-			      (profiled ? 0.5 : 0) + 0.5 * (double)(i + 1) / (double)n);
+			      (double)++j->done / (double)(2 * j->p.runs));
 	}
 	progress_clear();
 	if (err) {
@@ -159,7 +164,6 @@ static int run_all(struct job *j, struct vtaprog *prog, bool profiled, struct ti
 
 		return ctl_fail(j->m->run.path, ctl_why(j->dev, err, text));
 	}
-	qsort(timed, n, sizeof(*timed), by_time);
 	return ret;
 }
 
@@ -171,7 +175,6 @@ static int measure(struct job *j, bool profiled, struct timed *timed, uint64_t n
 
 	if (ret)
 		return ret;
-	put_inputs(j, prog);
 	ret = run_all(j, prog, profiled, timed, n);
 	if (!ret)
 		ret = check_outputs(j, prog);
@@ -180,29 +183,44 @@ static int measure(struct job *j, bool profiled, struct timed *timed, uint64_t n
 	return ret;
 }
 
+/* Both kinds take turns, so that other load on the machine affects both. */
+static int measure_turns(struct job *j, struct timed *plain, struct timed *profiled)
+{
+	uint64_t n = j->p.runs, from = 0, to;
+	int ret = CTL_OK;
+
+	for (uint64_t turn = 1; turn <= TURNS && !ret; turn++, from = to) {
+		to = n / TURNS * turn + n % TURNS * turn / TURNS;
+		if (to == from)
+			continue;
+		ret = measure(j, false, plain + from, to - from);
+		if (!ret)
+			ret = measure(j, true, profiled + from, to - from);
+	}
+	return ret;
+}
+
 static int measure_both(struct job *j)
 {
 	uint64_t n = j->m->count ? j->m->count : RUNS_DEFAULT;
-	struct timed *timed = calloc(n, sizeof(*timed));
+	struct timed *plain = calloc(n, sizeof(*plain)), *profiled = calloc(n, sizeof(*profiled));
 	int ret;
 
-	if (!timed)
-		return ctl_error("runs", -ENOMEM);
-	ret = measure(j, false, timed, n);
+	j->p.runs = n;
+	ret = plain && profiled ? measure_turns(j, plain, profiled) : ctl_error("runs", -ENOMEM);
 	if (!ret) {
-		j->p.plain_ns = timed[n / 2].end - timed[n / 2].begin;
-		ret = measure(j, true, timed, n);
+		qsort(plain, n, sizeof(*plain), by_time);
+		qsort(profiled, n, sizeof(*profiled), by_time);
+		j->p.plain_ns = plain[n / 2].end - plain[n / 2].begin;
+		j->p.begin = profiled[n / 2].begin;
+		j->p.end = profiled[n / 2].end;
+		j->p.rows = profiled[n / 2].rows;
+		profiled[n / 2].rows = NULL;
 	}
-	if (!ret) {
-		j->p.runs = n;
-		j->p.begin = timed[n / 2].begin;
-		j->p.end = timed[n / 2].end;
-		j->p.rows = timed[n / 2].rows;
-		timed[n / 2].rows = NULL;
-	}
-	for (uint64_t i = 0; i < n; i++)
-		free(timed[i].rows);
-	free(timed);
+	for (uint64_t i = 0; profiled && i < n; i++)
+		free(profiled[i].rows);
+	free(profiled);
+	free(plain);
 	return ret;
 }
 
