@@ -357,6 +357,31 @@ struct vtaops_function {
 int vtaops_function(struct vtaops_builder *b, const struct vtaops_function *op);
 
 /*
+ * Channels of one tensor or of several, which have the same images and sizes, in any order: splits
+ * and joins that are no whole blocks, and shuffles. Channels of the output may repeat. The output
+ * must not overlap an input.
+ */
+struct vtaops_source {
+	uint32_t inp;		/* device address */
+	uint32_t c;		/* channels */
+};
+
+struct vtaops_pick {
+	uint32_t source, channel;	/* number of the input, and of its channel */
+};
+
+struct vtaops_channels {
+	const struct vtaops_source *sources;
+	uint32_t count;			/* of them */
+	const struct vtaops_pick *picks;	/* of each output channel */
+	uint32_t wgt, out;		/* device addresses; wgt: vtaops_pack_channels() */
+	uint32_t n, c, h, w;		/* output: images, channels, size */
+};
+
+/* vtaops_channels() - out[n][c] = input picks[c].source's [n][picks[c].channel], all packed */
+int vtaops_channels(struct vtaops_builder *b, const struct vtaops_channels *op);
+
+/*
  * Window operators, which treat each channel separately. Activations are packed; sizes are those
  * of a convolution. The output must not overlap the input.
  */
@@ -450,6 +475,13 @@ size_t vtaops_depthwise_bytes(const struct vtaops_core *core, uint32_t c, uint32
 /* vtaops_pack_depthwise() - pack these; @src is [c][kh][kw] */
 void vtaops_pack_depthwise(const struct vtaops_core *core, void *dst, const int8_t *src,
 			   uint32_t c, uint32_t kh, uint32_t kw);
+
+/* vtaops_channels_bytes() - bytes of the weights of vtaops_channels() with @c output channels */
+size_t vtaops_channels_bytes(const struct vtaops_core *core, const struct vtaops_pick *picks,
+			     uint32_t c);
+/* vtaops_pack_channels() - make these weights, which depend on nothing else */
+void vtaops_pack_channels(const struct vtaops_core *core, void *dst,
+			  const struct vtaops_pick *picks, uint32_t c);
 
 /* vtaops_pack_identity() - the identity matrix as one wgt element: core->wgt_bytes bytes at @dst */
 void vtaops_pack_identity(const struct vtaops_core *core, void *dst);

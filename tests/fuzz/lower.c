@@ -48,7 +48,9 @@ static void must_hold(bool good, const char *what)
 		machine_die("%s", what);
 }
 
-enum { CONV, DENSE, ELTWISE, WINDOW, FUNCTION, KINDS };
+enum { CONV, DENSE, ELTWISE, WINDOW, FUNCTION, CHANNELS, KINDS };
+#define SOURCES	4u
+#define PICKS	80u
 
 #define RAMPS	20u
 
@@ -60,6 +62,9 @@ struct layer {
 	struct vtaops_window window;
 	struct vtaops_function function;
 	struct vtaops_ramp ramps[RAMPS];
+	struct vtaops_channels channels;
+	struct vtaops_source sources[SOURCES];
+	struct vtaops_pick picks[PICKS];
 };
 
 static int lower_layer(struct vtaops_builder *b, const void *arg)
@@ -81,6 +86,8 @@ static int lower_layer(struct vtaops_builder *b, const void *arg)
 		return eltwise[l->which % 6](b, &l->eltwise);
 	case FUNCTION:
 		return vtaops_function(b, &l->function);
+	case CHANNELS:
+		return vtaops_channels(b, &l->channels);
 	default:
 		return window[l->which % 4](b, &l->window);
 	}
@@ -235,6 +242,36 @@ static void add_function(struct machine *m, struct input *in, struct layer *l, e
 	op->out = reserve(m, (size_t)bytes, fate);
 }
 
+/* Numbers of sources and channels may be too large; refusing them is the operator's. */
+static void add_channels(struct machine *m, struct input *in, struct layer *l, enum fate *fate)
+{
+	struct vtaops_channels *op = &l->channels;
+	bool known = true;
+	size_t bytes;
+
+	*op = (struct vtaops_channels) {
+		.sources = l->sources, .count = number(in, 1, SOURCES + 1), .picks = l->picks,
+		.c = number(in, 1, PICKS + 1), .n = number(in, 1, 4), .h = number(in, 1, 8),
+		.w = number(in, 1, 40) };
+	op->count = op->count > SOURCES ? SOURCES : op->count;
+	op->c = op->c > PICKS ? PICKS : op->c;
+	for (uint32_t i = 0; i < op->count; i++) {
+		l->sources[i].c = number(in, 1, 70);
+		l->sources[i].inp = reserve(m, vtaops_act_bytes(&m->core, op->n, l->sources[i].c,
+								op->h, op->w), fate);
+	}
+	for (uint32_t i = 0; i < op->c; i++) {
+		l->picks[i] = (struct vtaops_pick) { number(in, 0, SOURCES), number(in, 0, 70) };
+		known = known && l->picks[i].source < op->count &&
+			l->picks[i].channel < l->sources[l->picks[i].source].c;
+	}
+	bytes = vtaops_channels_bytes(&m->core, op->picks, op->c);
+	op->wgt = reserve(m, bytes, fate);
+	if (known && *fate == RUN)
+		vtaops_pack_channels(&m->core, machine_at(m, op->wgt), op->picks, op->c);
+	op->out = reserve(m, vtaops_act_bytes(&m->core, op->n, op->c, op->h, op->w), fate);
+}
+
 static void add_window(struct machine *m, struct input *in, struct vtaops_window *op,
 		       bool depthwise, enum fate *fate)
 {
@@ -321,11 +358,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_eltwise(&m, &in, &l.eltwise, &fate);
 	else if (l.kind == FUNCTION)
 		add_function(&m, &in, &l, &fate);
+	else if (l.kind == CHANNELS)
+		add_channels(&m, &in, &l, &fate);
 	else
 		add_window(&m, &in, &l.window, l.which % 4 == 3, &fate);
 	out = l.kind == CONV ? l.conv.out : l.kind == DENSE ? l.dense.out :
 	      l.kind == ELTWISE ? l.eltwise.out : l.kind == FUNCTION ? l.function.out :
-	      l.window.out;
+	      l.kind == CHANNELS ? l.channels.out : l.window.out;
 	if (fate == RUN)
 		run_layer(&m, &l, out);
 	else if (fate == REFUSE)

@@ -488,6 +488,56 @@ static enum case_result case_function(struct run *r)
 	return check(r, lower_function, &op, op.out, want, n, c, h, w);
 }
 
+static int lower_channels(struct vtaops_builder *b, const void *arg)
+{
+	return vtaops_channels(b, arg);
+}
+
+/* A shuffle of groups, a part of one tensor, or any channels. */
+static struct vtaops_pick random_pick(struct run *r, const struct vtaops_channels *op,
+				      unsigned int kind, uint32_t at)
+{
+	const struct vtaops_source *s = op->sources;
+
+	if (kind == 0)
+		return (struct vtaops_pick) { at % op->count,
+					      at / op->count % s[at % op->count].c };
+	if (kind == 1)
+		return (struct vtaops_pick) { 0, (at + s[0].c / 3) % s[0].c };
+	at = rnd(r, op->count);
+	return (struct vtaops_pick) { at, rnd(r, s[at].c) };
+}
+
+static enum case_result case_channels(struct run *r)
+{
+	struct vtaops_source sources[3];
+	struct vtaops_pick picks[100];
+	struct vtaops_channels op = { .sources = sources, .count = 1 + rnd(r, 3), .picks = picks,
+				      .n = 1 + rnd(r, 2), .c = 1 + rnd(r, 100),
+				      .h = 1 + rnd(r, 12), .w = 1 + rnd(r, 30) };
+	size_t plane = (size_t)op.h * op.w;
+	int8_t *values[3], *want = alloc_owned(r, op.n * op.c * plane);
+	unsigned int kind = rnd(r, 3);
+
+	for (uint32_t i = 0; i < op.count; i++) {
+		sources[i].c = 1 + rnd(r, 60);
+		values[i] = new_tensor(r, &sources[i].inp, op.n, sources[i].c, op.h, op.w);
+	}
+	for (uint32_t i = 0; i < op.c; i++)
+		picks[i] = random_pick(r, &op, kind, i);
+	for (uint32_t n = 0; n < op.n; n++)
+		for (uint32_t i = 0; i < op.c; i++)
+			memcpy(want + (n * op.c + i) * plane,
+			       values[picks[i].source] +
+			       (n * sources[picks[i].source].c + picks[i].channel) * plane, plane);
+	op.wgt = machine_alloc(r->m, vtaops_channels_bytes(r->c, picks, op.c));
+	vtaops_pack_channels(r->c, machine_at(r->m, op.wgt), picks, op.c);
+	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, op.n, op.c, op.h, op.w));
+	snprintf(r->text, r->len, "channels n=%u c=%u of %u tensors, %ux%u, kind %u", op.n, op.c,
+		 op.count, op.h, op.w, kind);
+	return check(r, lower_channels, &op, op.out, want, op.n, op.c, op.h, op.w);
+}
+
 static int lower_window(struct vtaops_builder *b, const void *arg)
 {
 	const struct choice *choice = arg;
@@ -611,7 +661,7 @@ const char *case_name(enum case_kind kind)
 	static const char * const names[] = {
 		"conv2d", "conv2d with groups", "transposed conv2d", "conv2d with residual",
 		"dense", "element-wise", "max_pool", "sum_pool", "avg_pool", "depthwise",
-		"function",
+		"function", "channels",
 	};
 
 	return names[kind];
@@ -633,6 +683,8 @@ enum case_result case_run(struct machine *m, enum case_kind kind, uint64_t seed,
 		result = case_eltwise(&r);
 	else if (kind == CASE_FUNCTION)
 		result = case_function(&r);
+	else if (kind == CASE_CHANNELS)
+		result = case_channels(&r);
 	else
 		result = case_window(&r, kind);
 	while (r.count)
