@@ -91,6 +91,11 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " axis %d%s%s", a->softmax.axis, a->softmax.flat ? " flat" : "",
 			a->softmax.log ? " log" : a->softmax.hard ? " hard" : "");
 		break;
+	case VTAC_CHANNELS:
+		for (int64_t c = 0; c < node->out[0]->dims[1]; c++)
+			fprintf(f, " %u:%u", a->channels.picks[c].source,
+				a->channels.picks[c].channel);
+		break;
 	case VTAC_CONCAT:
 	case VTAC_SPLIT:
 	case VTAC_GATHER:

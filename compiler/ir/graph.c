@@ -268,7 +268,8 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_PAD] = "pad", [VTAC_TRANSPOSE] = "transpose",
 	[VTAC_DEPTH_TO_SPACE] = "depth_to_space", [VTAC_RESHAPE] = "reshape",
 	[VTAC_IDENTITY] = "identity", [VTAC_QUANTIZE] = "quantize",
-	[VTAC_DEQUANTIZE] = "dequantize", [VTAC_COPY] = "copy", [VTAC_CAST] = "cast",
+	[VTAC_DEQUANTIZE] = "dequantize", [VTAC_COPY] = "copy",
+	[VTAC_CHANNELS] = "channels", [VTAC_CAST] = "cast",
 	[VTAC_SHAPE] = "shape", [VTAC_GATHER] = "gather",
 	[VTAC_CONSTANT_OF_SHAPE] = "constant_of_shape", [VTAC_EXPAND] = "expand",
 	[VTAC_WHERE] = "where", [VTAC_RANGE] = "range", [VTAC_TRILU] = "trilu",
@@ -381,6 +382,7 @@ bool vtac_moves_values(enum vtac_op op)
 	case VTAC_RESHAPE:
 	case VTAC_IDENTITY:
 	case VTAC_COPY:
+	case VTAC_CHANNELS:
 		return true;
 	default:
 		return false;

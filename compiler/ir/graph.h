@@ -101,6 +101,7 @@ enum vtac_op {
 	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
 	/* Made by passes: */
 	VTAC_COPY,		/* x: to another device or layout; may add channels (attr.pad) */
+	VTAC_CHANNELS,		/* any number: of each output channel, attr.channels.picks */
 	/* Operators on shapes: gone after vtac_pass_partition(), or an error */
 	VTAC_SHAPE, VTAC_CONSTANT_OF_SHAPE,
 	VTAC_RANGE,		/* start, limit, step */
@@ -243,6 +244,7 @@ union vtac_attr {
 	struct { int axis; enum vtacpu_scatter_op op; } scatter;
 	struct { int batch; } gather_nd;
 	struct { float epsilon; } batch_norm;
+	struct { const struct vtaops_pick *picks; } channels;
 	struct { int axis; } axis;			/* SOFTMAX, CONCAT, SPLIT, GATHER, ... */
 	/* flat: over all from axis on; hard: 1 for the greatest, 0 for others */
 	struct { int axis; bool flat, log, hard; } softmax;

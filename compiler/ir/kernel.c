@@ -677,7 +677,7 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_TRANSPOSE] = { kernel_transpose, true },
 	[VTAC_DEPTH_TO_SPACE] = { kernel_depth_to_space, true },
 	[VTAC_RESHAPE] = { kernel_copy, true }, [VTAC_IDENTITY] = { kernel_copy, true },
-	[VTAC_COPY] = { kernel_transfer, true },
+	[VTAC_COPY] = { kernel_transfer, true }, [VTAC_CHANNELS] = { kernel_channels, true },
 	[VTAC_LIMIT] = { limit_calls, true }, [VTAC_LRN] = { lrn_calls, false },
 	[VTAC_DET] = { det_calls, false }, [VTAC_ONE_HOT] = { kernel_one_hot, true },
 	[VTAC_REVERSE_SEQUENCE] = { kernel_reverse_sequence, true },
@@ -765,6 +765,8 @@ int vtac_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_c
 				 "It depends on the model's input values; it must be constant.");
 	if (check_types(g, node, b->any_type))
 		return -1;
+	if (node->op == VTAC_CHANNELS)
+		max = (unsigned int)node->out[0]->dims[1];
 	*calls = vtac_alloc(g, max, sizeof(**calls));
 	if (!*calls)
 		return -1;

@@ -40,6 +40,8 @@ int kernel_transpose(struct vtac_graph *g, const struct vtac_node *node, struct 
 		     unsigned int *n);
 int kernel_depth_to_space(struct vtac_graph *g, const struct vtac_node *node,
 			  struct vtac_call *calls, unsigned int *n);
+int kernel_channels(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		    unsigned int *n);
 int kernel_copy(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		unsigned int *n);
 /* Of a VTAC_COPY, which may add channels. */

@@ -167,6 +167,78 @@ int kernel_depth_to_space(struct vtac_graph *g, const struct vtac_node *node,
 	return 0;
 }
 
+/* Channels @to, @to + @to_step, ... are @from, @from + @from_step, ... of input @source. */
+struct run {
+	uint32_t source, from, to, count;
+	int64_t from_step, to_step;
+};
+
+/* The channels from @r->to on, of those that are not @done, that are such a row; marks them. */
+static void take_run(const struct vtaops_pick *picks, uint32_t channels, bool *done,
+		     struct run *r)
+{
+	uint32_t last = r->to;
+
+	r->source = picks[last].source;
+	r->from = picks[last].channel;
+	r->count = 1;
+	done[last] = true;
+	for (uint32_t c = last + 1; c < channels; c++) {
+		if (done[c] || picks[c].source != r->source)
+			continue;
+		if (r->count == 1) {
+			r->to_step = c - last;
+			r->from_step = (int64_t)picks[c].channel - r->from;
+		} else if (c - last != r->to_step) {
+			if (c - last > r->to_step)
+				break;
+			continue;
+		}
+		if ((int64_t)picks[c].channel - picks[last].channel != r->from_step)
+			break;
+		done[c] = true;
+		last = c;
+		r->count++;
+	}
+}
+
+static void call_run(const struct vtac_node *node, const struct run *r, struct vtac_call *calls,
+		     unsigned int *n)
+{
+	const struct vtac_tensor *x = node->in[r->source], *y = node->out[0];
+	uint32_t plane = (uint32_t)(vtac_elements(y) / (y->dims[0] * y->dims[1]));
+	struct vtacpu_move m = {
+		.bytes = value_bytes(node), .rank = 3,
+		.dims = { (uint32_t)y->dims[0], r->count, plane },
+		.x_stride = { (int32_t)(x->dims[1] * plane), (int32_t)(r->from_step * plane), 1 },
+		.y_stride = { (int32_t)(y->dims[1] * plane), (int32_t)(r->to_step * plane), 1 },
+		.x_at = r->from * plane, .y_at = r->to * plane,
+		.x_count = (uint32_t)vtac_elements(x), .y_count = (uint32_t)vtac_elements(y),
+	};
+
+	move_call(calls, n, m, x, y);
+}
+
+int kernel_channels(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		    unsigned int *n)
+{
+	const struct vtaops_pick *picks = node->attr.channels.picks;
+	uint32_t channels = (uint32_t)node->out[0]->dims[1];
+	bool *done = vtac_alloc(g, channels, sizeof(*done));
+
+	if (!done)
+		return -1;
+	for (uint32_t c = 0; c < channels; c++) {
+		struct run r = { .to = c };
+
+		if (done[c])
+			continue;
+		take_run(picks, channels, done, &r);
+		call_run(node, &r, calls, n);
+	}
+	return 0;
+}
+
 /* The same values in the same order. */
 int kernel_copy(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		unsigned int *n)

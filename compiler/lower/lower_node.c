@@ -134,10 +134,28 @@ static int pack_copies(struct lowering *l, const struct vtac_node *node)
 	return 0;
 }
 
+/* Matrices of zeros and ones */
+static int pack_picks(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtaops_core *core = &l->p->core;
+	const struct vtaops_pick *picks = node->attr.channels.picks;
+	uint32_t channels = vtac_packed_shape(node->out[0]).c;
+	uint64_t at;
+
+	if (lower_reserve(l, &l->p->model, vtaops_channels_bytes(core, picks, channels), l->align,
+			  &at))
+		return -1;
+	vtaops_pack_channels(core, l->p->model.data + at, picks, channels);
+	constants_of(l, node)->wgt = VTAIMAGE_MODEL + (uint32_t)at;
+	return 0;
+}
+
 int lower_constants(struct lowering *l, const struct vtac_node *node)
 {
 	if (node->op == VTAC_RESIZE)
 		return pack_copies(l, node);
+	if (node->op == VTAC_CHANNELS)
+		return pack_picks(l, node);
 	if (!has_weights(node))
 		return pack_identity(l) || pack_stage(l, node) ? -1 : 0;
 	return pack_weights(l, node) || pack_stage(l, node) ? -1 : 0;
@@ -357,6 +375,39 @@ static int lower_concat(struct lowering *l, const struct vtac_node *node)
 	return 0;
 }
 
+/* Whole blocks of channels, unless they have their place in the input. */
+static int lower_slice(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtaops_core *core = &l->p->core;
+	struct vtac_packed x = vtac_packed_shape(node->in[0]);
+	uint32_t images = (x.n + core->batch - 1) / core->batch;
+	uint32_t whole = elements_of(l, node->in[0]) / images;
+	uint32_t each = elements_of(l, node->out[0]) / images;
+	uint32_t at = (uint32_t)node->attr.slice.start[1] / core->block * x.h * x.w;
+
+	for (uint32_t k = 0; !node->out[0]->home && k < images; k++)
+		if (copy_elements(l, lower_tensor(node->in[0]) + (k * whole + at) * core->inp_bytes,
+				  lower_tensor(node->out[0]) + k * each * core->inp_bytes, each))
+			return -1;
+	return 0;
+}
+
+static int lower_channels(struct lowering *l, const struct vtac_node *node)
+{
+	struct vtac_packed y = vtac_packed_shape(node->out[0]);
+	struct vtaops_source *sources = vtac_alloc(l->g, node->n_in, sizeof(*sources));
+
+	if (!sources)
+		return -1;
+	for (unsigned int i = 0; i < node->n_in; i++)
+		sources[i] = (struct vtaops_source) { lower_tensor(node->in[i]),
+						      vtac_packed_shape(node->in[i]).c };
+	return vtaops_channels(&l->b, &(struct vtaops_channels) {
+		.sources = sources, .count = node->n_in, .picks = node->attr.channels.picks,
+		.wgt = constants_of(l, node)->wgt, .out = lower_tensor(node->out[0]),
+		.n = y.n, .c = y.c, .h = y.h, .w = y.w });
+}
+
 static int lower_resize(struct lowering *l, const struct vtac_node *node)
 {
 	struct vtac_packed x = vtac_packed_shape(node->in[0]), y = vtac_packed_shape(node->out[0]);
@@ -393,6 +444,10 @@ int lower_node(struct lowering *l, const struct vtac_node *node)
 		return lower_function(l, node);
 	case VTAC_CONCAT:
 		return lower_concat(l, node);
+	case VTAC_SLICE:
+		return lower_slice(l, node);
+	case VTAC_CHANNELS:
+		return lower_channels(l, node);
 	case VTAC_RESIZE:
 		return lower_resize(l, node);
 	case VTAC_RESHAPE:

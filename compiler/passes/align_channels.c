@@ -2,8 +2,8 @@
 /*
  * The pass `align_channels`: where the card joins channels, all parts but the last must fill
  * whole blocks. A convolution that makes a part gets more outputs, of weights 0, and the
- * convolutions that read the whole get weights 0 for them. If that is not possible, the Concat
- * goes to the CPU.
+ * convolutions that read the whole get weights 0 for them. If that is not possible, the card brings
+ * channels to their lanes (channels.c).
  */
 #include <string.h>
 
@@ -150,14 +150,9 @@ int vtac_pass_align_channels(struct vtac_graph *g, const struct vtac_options *op
 
 		if (node->op != VTAC_CONCAT || node->device != VTAC_CARD || is_whole(node, block))
 			continue;
-		if (!can_fill(g, node, block)) {
-			node->device = VTAC_CPU;
-			node->why =
-				"Its parts are not whole blocks of channels, and cannot be "
-				"widened.";
-		} else if (widen_parts(g, node, block)) {
+		if (can_fill(g, node, block) ? widen_parts(g, node, block) :
+					       vtac_join_channels(g, node))
 			return -1;
-		}
 	}
 	return vtac_graph_dce(g);
 }

@@ -139,7 +139,8 @@ static int fuse_residual(struct vtac_graph *g, struct vtac_node *node)
 /* The file's quantisation comes first: later rules change values. */
 static const fuse_rule quant_rules[] = { fuse_cast, fuse_weights, fuse_quant, fuse_border, NULL };
 static const fuse_rule rules[] = {
-	fuse_reshapes, fuse_transposes, fuse_mean, fuse_matmul, fuse_gemm, fuse_flat_gemm,
+	fuse_shuffle, fuse_gather, fuse_reshapes, fuse_transposes,
+	fuse_mean, fuse_matmul, fuse_gemm, fuse_flat_gemm,
 	fuse_pad,
 	fuse_batch_norm, fuse_channel_mul, fuse_channel_add, fuse_hard_swish, fuse_activation,
 	fuse_power, fuse_function,

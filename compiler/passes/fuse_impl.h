@@ -40,6 +40,10 @@ int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 int fuse_function(struct vtac_graph *g, struct vtac_node *node);
 int fuse_power(struct vtac_graph *g, struct vtac_node *node);
 
+/* fuse_channels.c */
+int fuse_shuffle(struct vtac_graph *g, struct vtac_node *node);
+int fuse_gather(struct vtac_graph *g, struct vtac_node *node);
+
 /* fuse_window.c */
 int fuse_wide_pads(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposed_end(struct vtac_graph *g, struct vtac_node *node);

@@ -28,7 +28,8 @@ bool vtac_can_place(const struct vtac_graph *g, const struct vtac_tensor *part)
 
 	if (!node || node->device != VTAC_CARD || part->data || vtac_is_output(g, part))
 		return false;
-	return node->op != VTAC_RESHAPE && node->op != VTAC_IDENTITY && node->op != VTAC_COPY;
+	return node->op != VTAC_RESHAPE && node->op != VTAC_IDENTITY && node->op != VTAC_COPY &&
+	       node->op != VTAC_SLICE;
 }
 
 static bool same_scale(const struct vtac_tensor *a, const struct vtac_tensor *b)
@@ -55,6 +56,18 @@ static void place_parts(const struct vtac_graph *g, const struct vtac_node *conc
 		}
 		offset += (int64_t)vtaops_act_bytes(core, s.n, s.c, s.h, s.w);
 	}
+}
+
+/* Whole blocks of one image are a part of its memory. */
+static void place_slice(const struct vtac_node *slice, const struct vtaops_core *core)
+{
+	struct vtac_packed s = vtac_packed_shape(slice->in[0]);
+	int64_t blocks = slice->attr.slice.start[1] / core->block;
+
+	if (s.n > core->batch)
+		return;
+	slice->out[0]->home = slice->in[0];
+	slice->out[0]->home_offset = blocks * s.h * s.w * core->inp_bytes;
 }
 
 /* Are the bytes without padding channels rows of one length? */
@@ -156,6 +169,8 @@ int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt)
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		if (g->nodes[i]->op == VTAC_CONCAT && g->nodes[i]->device == VTAC_CARD)
 			place_parts(g, g->nodes[i], &opt->core);
+		if (g->nodes[i]->op == VTAC_SLICE && g->nodes[i]->device == VTAC_CARD)
+			place_slice(g->nodes[i], &opt->core);
 		if (g->nodes[i]->op != VTAC_COPY)
 			continue;
 		if (fill_on_card(g, g->nodes[i], &opt->core))

@@ -99,6 +99,32 @@ static const char *why_not_difference(const struct vtac_node *node)
 	return vtac_has_form(node) ? NULL : "The card has it for a constant of each channel alone.";
 }
 
+/* A step is for the pixels of an image: few pixels of many images are many steps. */
+#define PIXELS_LEAST	16
+
+/* Channels keep their images and pixels; see channels.c. */
+static const char *why_not_channels(const struct vtac_node *node)
+{
+	struct vtac_packed s = vtac_packed_shape(node->in[0]);
+
+	if (node->op == VTAC_SPLIT && node->attr.axis.axis != 1)
+		return "The card divides channels only.";
+	if (node->op == VTAC_SLICE && !vtac_slices_channels(node))
+		return "The card takes whole channels only.";
+	for (unsigned int i = 1; i < node->n_in; i++) {
+		const char *why = why_not_tensor(node->in[i]);
+
+		if (why)
+			return why;
+	}
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (node->out[i] && vtac_elements(node->out[i]) < 1)
+			return "It is empty, or too large for the card's addresses.";
+	if (s.n > 1 && s.h * s.w < PIXELS_LEAST)
+		return "Its images have too few pixels for the card to move channels of each.";
+	return NULL;
+}
+
 /* Parts are contiguous in whole blocks of channels; see align_channels.c. */
 static const char *why_not_concat(const struct vtac_node *node)
 {
@@ -191,6 +217,9 @@ static const struct card_op card_ops[VTAC_OPS] = {
 	[VTAC_DIV] = { true, false, why_not_difference },
 	[VTAC_MAX] = { true, false, why_not_pair }, [VTAC_MIN] = { true, false, why_not_pair },
 	[VTAC_CLIP] = { true, false, NULL }, [VTAC_CONCAT] = { true, false, why_not_concat },
+	[VTAC_SPLIT] = { true, false, why_not_channels },
+	[VTAC_SLICE] = { true, false, why_not_channels },
+	[VTAC_CHANNELS] = { true, false, why_not_channels },
 	[VTAC_RESIZE] = { true, false, why_not_resize },
 	[VTAC_RESHAPE] = { true, false, why_not_reshape },
 	[VTAC_IDENTITY] = { true, false, NULL },
@@ -351,6 +380,7 @@ static const char *why_not_chosen(const struct vtac_node *node, const struct vta
  * function, which depends on scales: means of tests/vtac/programs/test_functions.c.
  */
 #define FORM_CYCLES	12
+#define CHANNELS_CYCLES	3
 #define FUNCTION_CYCLES	22
 
 static unsigned int element_cycles(const struct vtac_node *node)
@@ -358,6 +388,10 @@ static unsigned int element_cycles(const struct vtac_node *node)
 	switch (node->op) {
 	case VTAC_UNARY:
 		return FUNCTION_CYCLES;
+	case VTAC_SPLIT:
+	case VTAC_SLICE:
+	case VTAC_CHANNELS:
+		return CHANNELS_CYCLES;
 	case VTAC_HARD_SIGMOID:
 		return 5;
 	case VTAC_LEAKY_RELU:
@@ -369,7 +403,8 @@ static unsigned int element_cycles(const struct vtac_node *node)
 
 static uint64_t estimate_cycles(const struct vtac_node *node, const struct vtaops_core *core)
 {
-	struct vtac_packed s = vtac_packed_shape(node->out[0]);
+	struct vtac_packed s = vtac_packed_shape(node->op == VTAC_SPLIT ? node->in[0] :
+						 node->out[0]);
 
 	return element_cycles(node) * vtaops_act_bytes(core, s.n, s.c, s.h, s.w) / core->inp_bytes;
 }
@@ -397,7 +432,8 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 			node->why = why_not_op(node);
 		if (!node->why && by_file)
 			node->why = why_not_scaled(g, node);
-		if (!node->why && (vtac_has_form(node) || vtac_is_function(node)))
+		if (!node->why && (vtac_has_form(node) || vtac_is_function(node) ||
+				   card_ops[node->op].why_not == why_not_channels))
 			node->cycles = estimate_cycles(node, &opt->core);
 		else if (!node->why && vtac_dry_run(g, node, opt, &node->cycles, &node->why))
 			return -1;

@@ -14,6 +14,7 @@ int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_partition(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_align_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_pad_channels(struct vtac_graph *g, const struct vtac_options *opt);
@@ -35,6 +36,11 @@ int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt);
 
 /* legalize.c: is the operator one that the card has in another form? */
 bool vtac_has_form(const struct vtac_node *node);
+
+/* channels.c: does a Slice leave out channels alone? */
+bool vtac_slices_channels(const struct vtac_node *node);
+/* The Concat of channels becomes a node that brings them to their lanes. */
+int vtac_join_channels(struct vtac_graph *g, struct vtac_node *concat);
 
 /* align_channels.c: a convolution on the card without groups, with float weights? */
 bool vtac_is_plain_conv(const struct vtac_node *node);

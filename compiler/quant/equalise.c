@@ -65,6 +65,19 @@ static void fix_node(struct equaliser *e, const struct vtac_node *node)
 		fix_tensor(e, node->out[i]);
 }
 
+static void unite_channels(struct equaliser *e, int64_t a, int64_t b)
+{
+	int64_t x = find_class(e, a), y = find_class(e, b);
+
+	if (x == y)
+		return;
+	e->parent[y] = x;
+	e->fixed[x] = e->fixed[x] || e->fixed[y];
+	e->range[x] = fmaxf(e->range[x], e->range[y]);
+	if (e->limit[y] > 0 && (!e->limit[x] || e->limit[y] < e->limit[x]))
+		e->limit[x] = e->limit[y];
+}
+
 /* Channel @at of @a and channel 0 of @b, and those that follow both. */
 static void unite(struct equaliser *e, const struct vtac_tensor *a, int64_t at,
 		  const struct vtac_tensor *b)
@@ -75,18 +88,8 @@ static void unite(struct equaliser *e, const struct vtac_tensor *a, int64_t at,
 		fix_tensor(e, b);
 		return;
 	}
-	for (int64_t c = 0; c < channels_of(b); c++) {
-		int64_t x = find_class(e, e->first[a->id] + at + c);
-		int64_t y = find_class(e, e->first[b->id] + c);
-
-		if (x == y)
-			continue;
-		e->parent[y] = x;
-		e->fixed[x] = e->fixed[x] || e->fixed[y];
-		e->range[x] = fmaxf(e->range[x], e->range[y]);
-		if (e->limit[y] > 0 && (!e->limit[x] || e->limit[y] < e->limit[x]))
-			e->limit[x] = e->limit[y];
-	}
+	for (int64_t c = 0; c < channels_of(b); c++)
+		unite_channels(e, e->first[a->id] + at + c, e->first[b->id] + c);
 }
 
 /* ---- the classes ---- */
@@ -135,6 +138,25 @@ static void unite_parts(struct equaliser *e, const struct vtac_node *node)
 	for (unsigned int i = 0; i < node->n_in; i++) {
 		unite(e, node->out[0], at, node->in[i]);
 		at += channels_of(node->in[i]);
+	}
+}
+
+static void unite_picked(struct equaliser *e, const struct vtac_node *node)
+{
+	const struct vtac_tensor *y = node->out[0];
+	bool known = has_channels(e, y);
+
+	for (unsigned int i = 0; i < node->n_in; i++)
+		known = known && has_channels(e, node->in[i]);
+	if (!known) {
+		fix_node(e, node);
+		return;
+	}
+	for (int64_t c = 0; c < channels_of(y); c++) {
+		const struct vtaops_pick *p = &node->attr.channels.picks[c];
+
+		unite_channels(e, e->first[node->in[p->source]->id] + p->channel,
+			       e->first[y->id] + c);
 	}
 }
 
@@ -188,6 +210,12 @@ static void unite_node(struct equaliser *e, const struct vtac_node *node)
 		break;
 	case VTAC_CONCAT:
 		unite_parts(e, node);
+		break;
+	case VTAC_SLICE:
+		unite(e, node->in[0], node->attr.slice.start[1], node->out[0]);
+		break;
+	case VTAC_CHANNELS:
+		unite_picked(e, node);
 		break;
 	default:
 		fix_node(e, node);

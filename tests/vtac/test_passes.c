@@ -561,7 +561,7 @@ TEST(aligned_channels_keep_values)
 	net_end(&net);
 }
 
-TEST(parts_that_are_read_elsewhere_are_joined_by_the_cpu)
+TEST(parts_that_are_read_elsewhere_are_brought_to_their_lanes)
 {
 	struct vtac_options opt = { 0 };
 	struct vtac_tensor *a, *b;
@@ -580,8 +580,8 @@ TEST(parts_that_are_read_elsewhere_are_joined_by_the_cpu)
 		net.g->nodes[k]->device = VTAC_CARD;
 	net_keeps_values(&net, vtac_pass_align_channels, &opt);
 	net_keeps_values(&net, vtac_pass_pad_channels, &opt);
-	assert_int_equal(concat->device, VTAC_CPU);
-	assert_non_null(concat->why);
+	assert_int_equal(concat->device, VTAC_CARD);
+	assert_int_equal(concat->op, VTAC_CHANNELS);
 	net_end(&net);
 }
 

@@ -326,6 +326,145 @@ static int add_concat(struct maker *m)
 	return finish(m, node, last->dims[0], c, last->dims[2], last->dims[3]) ? 0 : -1;
 }
 
+/* Other tensors of @x's images and size, and @x itself, at most @max. */
+static unsigned int like_sized(const struct maker *m, struct vtac_tensor *x,
+			       struct vtac_tensor **like, unsigned int max)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < m->n && n + 1 < max; i++) {
+		struct vtac_tensor *t = m->live[i];
+
+		if (t != x && t->dims[0] == x->dims[0] && t->dims[2] == x->dims[2] &&
+		    t->dims[3] == x->dims[3])
+			like[n++] = t;
+	}
+	like[n++] = x;
+	return n;
+}
+
+/* Channels of some tensors: in turns, in a row, or any. */
+static int add_channels(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *from[3];
+	unsigned int n = like_sized(m, x, from, 1 + rnd(m, 3)), kind = rnd(m, 3);
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_CHANNELS, NULL, n, 1);
+	int64_t c = 1 + rnd(m, 2 * m->core->block + 4);
+	struct vtaops_pick *picks = vtac_alloc(m->g, (uint64_t)c, sizeof(*picks));
+
+	if (!node || !picks)
+		return -1;
+	for (unsigned int i = 0; i < n; i++)
+		if (vtac_node_set_in(m->g, node, i, from[i]))
+			return -1;
+	for (unsigned int i = 0; i < c; i++) {
+		uint32_t source = kind == 0 ? i % n : kind == 1 ? i * n / (uint32_t)c : rnd(m, n);
+		uint32_t channels = (uint32_t)from[source]->dims[1];
+
+		picks[i] = (struct vtaops_pick) {
+			source, kind == 0 ? i / n % channels : kind == 1 ? i % channels :
+			rnd(m, channels) };
+	}
+	node->attr.channels.picks = picks;
+	return finish(m, node, x->dims[0], c, x->dims[2], x->dims[3]) ? 0 : -1;
+}
+
+/* Two or three parts, some of whole blocks, or one that leaves out the rest; only in files. */
+static int add_split(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	int64_t c = x->dims[1], first = c > m->core->block && rnd(m, 2) ? m->core->block :
+		c > 1 ? 1 + rnd(m, (uint32_t)c - 1) : 1;
+	unsigned int parts = c - first > 1 ? 3 : c > first ? 2 : 1;
+	int64_t sizes[3] = { first, parts > 2 ? 1 + rnd(m, (uint32_t)(c - first) - 1) : c - first };
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_SPLIT, NULL, 2, parts);
+	struct vtac_tensor *given;
+	int64_t count = parts;
+
+	sizes[2] = c - first - sizes[1];
+	given = vtac_tensor_const(m->g, NULL, VTAC_I64, 1, &count, sizes, true);
+	if (!node || !given || vtac_node_set_in(m->g, node, 0, x) ||
+	    vtac_node_set_in(m->g, node, 1, given))
+		return -1;
+	node->attr.axis.axis = 1;
+	for (unsigned int i = 0; i < parts; i++) {
+		struct vtac_tensor *t, *first_part = node->out[0];
+
+		/* finish() gives each the first output's place. */
+		node->out[0] = NULL;
+		t = finish(m, node, x->dims[0], sizes[i], x->dims[2], x->dims[3]);
+		if (!t)
+			return -1;
+		node->out[0] = first_part;
+		vtac_node_set_out(node, i, t);
+	}
+	return 0;
+}
+
+static int to_shape(struct maker *m, struct vtac_tensor *x, struct vtac_node *node, int rank,
+		    const int64_t *dims)
+{
+	struct vtac_tensor *shape = vtac_tensor_const(m->g, NULL, VTAC_I64, 1,
+						      (int64_t[]) { rank }, dims, true);
+
+	return !node || !shape || vtac_node_set_in(m->g, node, 0, x) ||
+	       vtac_node_set_in(m->g, node, 1, shape) ? -1 : 0;
+}
+
+/* Groups of channels take turns, as files have it. */
+static int add_shuffle(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *split, *turned;
+	int64_t *d = x->dims, groups = d[1] % 3 == 0 ? 3 : d[1] % 2 == 0 ? 2 : 1;
+	int64_t parts[5] = { d[0], groups, d[1] / groups, d[2], d[3] };
+	struct vtac_node *first = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 2, 1);
+	struct vtac_node *turn = vtac_node_new(m->g, VTAC_TRANSPOSE, NULL, 1, 1);
+	struct vtac_node *last = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 2, 1);
+
+	split = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 5, parts);
+	turned = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 5, (int64_t[]) {
+		parts[0], parts[2], parts[1], parts[3], parts[4] });
+	if (!split || !turned || !turn || to_shape(m, x, first, 5, parts) ||
+	    vtac_node_set_in(m->g, turn, 0, split) || to_shape(m, turned, last, 4, d))
+		return -1;
+	vtac_node_set_out(first, 0, split);
+	vtac_node_set_out(turn, 0, turned);
+	for (int i = 0; i < 5; i++)
+		turn->attr.transpose.perm[i] = i == 1 || i == 2 ? 3 - i : i;
+	return finish(m, last, d[0], d[1], d[2], d[3]) ? 0 : -1;
+}
+
+/* Some channels of one tensor, as files have it. */
+static int add_gather(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *indices;
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_GATHER, NULL, 2, 1);
+	int64_t which[20], c = 1 + rnd(m, 20);
+
+	for (int64_t i = 0; i < c; i++)
+		which[i] = (int64_t)rnd(m, 2 * (uint32_t)x->dims[1]) - x->dims[1];
+	indices = vtac_tensor_const(m->g, NULL, VTAC_I64, 1, &c, which, true);
+	if (!node || !indices || vtac_node_set_in(m->g, node, 0, x) ||
+	    vtac_node_set_in(m->g, node, 1, indices))
+		return -1;
+	node->attr.axis.axis = 1;
+	return finish(m, node, x->dims[0], c, x->dims[2], x->dims[3]) ? 0 : -1;
+}
+
+static int add_moved(struct maker *m)
+{
+	if (!m->raw)
+		return add_channels(m);
+	switch (rnd(m, 4)) {
+	case 0:
+		return add_gather(m);
+	case 1:
+		return add_shuffle(m);
+	default:
+		return add_split(m);
+	}
+}
+
 static int add_resize(struct maker *m)
 {
 	struct vtac_tensor *x = pick(m);
@@ -523,7 +662,7 @@ static int add_any(struct maker *m)
 	case 8:
 		return add_pool(m);
 	case 9:
-		return add_concat(m);
+		return rnd(m, 2) ? add_concat(m) : add_moved(m);
 	case 10:
 		return rnd(m, 2) ? add_resize(m) : add_transposed(m);
 	case 11:

@@ -385,13 +385,21 @@ static bool is_rounded(const struct vtac_graph *g, const struct vtac_tensor *t, 
 			 (!user || user->op != VTAC_CLIP || dice / 12 % 2));
 }
 
-/* Rounds tensors of @trial's model by their ranges on the images. */
+/* Is @t what a file must round so that it is quantised? */
+static bool is_computed(const struct vtac_tensor *t)
+{
+	return t->stats && !t->data && t->producer && t->producer->op != VTAC_CLIP &&
+	       !vtac_moves_values(t->producer->op);
+}
+
+/* Rounds tensors of @trial's model by their ranges: one that is computed, at least. */
 static void round_model(struct trial *trial, const struct vtac_options *opt)
 {
 	const struct vtac_images images = { .count = CALIBRATE, .read = read_image, .priv = trial };
 	struct vtac_options with = *opt;
 	struct vtac_graph *g = trial->g;
 	uint64_t dice = trial->seed + 1;
+	bool computed = false;
 	unsigned int n;
 
 	with.images = &images;
@@ -400,8 +408,15 @@ static void round_model(struct trial *trial, const struct vtac_options *opt)
 	n = g->n_tensors;
 	for (unsigned int i = 0; i < n; i++) {
 		dice = dice * 6364136223846793005ull + 1442695040888963407ull;
-		if (is_rounded(g, g->tensors[i], (uint32_t)(dice >> 33)))
-			round_tensor(g, g->tensors[i], dice >> 63);
+		if (!is_rounded(g, g->tensors[i], (uint32_t)(dice >> 33)))
+			continue;
+		computed = computed || is_computed(g->tensors[i]);
+		round_tensor(g, g->tensors[i], dice >> 63);
+	}
+	for (unsigned int i = 0; i < n && !computed; i++) {
+		computed = is_computed(g->tensors[i]);
+		if (computed)
+			round_tensor(g, g->tensors[i], true);
 	}
 	assert_int_equal(vtac_graph_dce(g), 0);
 	for (unsigned int i = 0; i < g->n_tensors; i++)
