@@ -11,7 +11,7 @@
 #define PAD_ALIGN	64u	/* a cache line: no vector crosses one */
 
 /* Scratchpads begin as zeroes. */
-static int pad_new(struct core_pad *pad, int log_depth, size_t elem_size)
+static int pad_new(struct core_pad *pad, int log_depth, size_t elem_size, uint8_t zero)
 {
 	size_t size = elem_size << log_depth;
 
@@ -19,20 +19,21 @@ static int pad_new(struct core_pad *pad, int log_depth, size_t elem_size)
 	pad->mem = aligned_alloc(PAD_ALIGN, size);
 	if (!pad->mem)
 		return -1;
-	memset(pad->mem, 0, size);
+	memset(pad->mem, zero, size);
 	pad->elem_size = elem_size;
+	pad->zero = zero;
 	pad->depth = 1u << log_depth;
 	return 0;
 }
 
 static int pads_new(struct core *core)
 {
-	size_t two = 2 * sizeof(int16_t);
+	size_t row = core->quads * CORE_QUAD;
 
-	if (pad_new(&core->uop, core->log.uop, sizeof(struct core_uop)) ||
-	    pad_new(&core->inp, core->log.inp, core->batch * core->pairs * two) ||
-	    pad_new(&core->wgt, core->log.wgt, core->pairs * core->block * two) ||
-	    pad_new(&core->acc, core->log.acc, core->batch * core->block * sizeof(int32_t)))
+	if (pad_new(&core->uop, core->log.uop, sizeof(struct core_uop), 0) ||
+	    pad_new(&core->inp, core->log.inp, core->batch * row, CORE_INP_ZERO) ||
+	    pad_new(&core->wgt, core->log.wgt, row * core->block, 0) ||
+	    pad_new(&core->acc, core->log.acc, core->batch * core->block * sizeof(int32_t), 0))
 		return -1;
 	return 0;
 }
@@ -51,6 +52,13 @@ static int staging_new(struct core *core)
 	return core->staging ? 0 : -1;
 }
 
+const char *core_kernel(const struct core_config *cfg)
+{
+	const struct core_gemm *gemm = core_gemm_choose(1u << cfg->log_block);
+
+	return gemm ? gemm->name : NULL;
+}
+
 struct core *core_new(const struct core_config *cfg, enum core_order order, uint64_t seed)
 {
 	struct core *core = calloc(1, sizeof(*core));
@@ -61,13 +69,13 @@ struct core *core_new(const struct core_config *cfg, enum core_order order, uint
 	core->log = core_config_shape(cfg);
 	core->batch = 1u << cfg->log_batch;
 	core->block = 1u << cfg->log_block;
-	core->pairs = (core->block + 1) / 2;
+	core->quads = core_quads(core->block);
 	core->order = order;
 	core->rng = seed;
-	core->gemm = core_gemm_best(core);
+	core->gemm = core_gemm_choose(core->block);
 	core->tokens_max = 1u << vta_isa_log_queue(cfg->log_tokens);
 	core->waiting_max = 1u << vta_isa_log_queue(cfg->log_waiting);
-	if (pads_new(core) || staging_new(core) || core_queues_new(core)) {
+	if (!core->gemm || pads_new(core) || staging_new(core) || core_queues_new(core)) {
 		core_free(core);
 		return NULL;
 	}
@@ -91,7 +99,7 @@ void core_free(struct core *core)
 
 static void pad_clear(struct core_pad *pad)
 {
-	memset(pad->mem, 0, pad->used * pad->elem_size);
+	memset(pad->mem, pad->zero, pad->used * pad->elem_size);
 	pad->used = 0;
 }
 
@@ -113,9 +121,4 @@ void core_keep_tokens(struct core *core)
 	if (core->model)
 		core->model->keep_tokens(core->self);
 	core->keep_tokens = true;
-}
-
-void core_force_portable(struct core *core)
-{
-	core->gemm = core_gemm_portable;
 }

@@ -141,12 +141,25 @@ enum core_result {
 struct core;
 
 /**
+ * core_kernel() - name the kernel that GEMM uses in cores of a configuration
+ * @cfg: a configuration that core_config_check() accepts
+ *
+ * It is the best that this processor has. For tests, the environment variable VTA_CORE_GEMM may
+ * name another one: "portable", "avx2", "avx-vnni", "avx512-vnni", "neon-dotprod". A block that
+ * is too small for it is computed by "portable".
+ *
+ * Thread-safe. Returns: the name, or NULL if VTA_CORE_GEMM names a kernel that this build or
+ * processor does not have
+ */
+const char *core_kernel(const struct core_config *cfg);
+
+/**
  * core_new() - make a core with zeroed scratchpads
  * @cfg: a configuration that core_config_check() accepts; it is copied
  * @order: the order in which modules take turns
  * @seed: for CORE_ORDER_RANDOM; the same seed gives the same orders
  *
- * Returns: the core, for core_free(), or NULL if memory is short
+ * Returns: the core, for core_free(), or NULL if memory is short or core_kernel() returns NULL
  */
 struct core *core_new(const struct core_config *cfg, enum core_order order, uint64_t seed);
 

@@ -1,199 +1,241 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * core_gemm.c - GEMM's arithmetic
+ * core_gemm.c - GEMM: its loops, and the kernel that a core uses
  *
- * acc[batch][out] += sum over in of inp[batch][in] * wgt[out][in]. Values are
- * at most 8 bits wide and kept as 16, two of the inner dimension side by side
- * (see struct core): the sum of two products has 17 bits and is exact, only
- * the accumulation wraps. Both kernels so give the same bits.
+ * A GEMM reads of ACC only its own sums, and sums wrap: in whichever order micro-ops are executed,
+ * they come to the same bits. So each block of weights is multiplied by all rows of inputs that
+ * it has in a part of the loops, before the next one is used. A loop whose factor for weights is
+ * 0 goes over rows, and so do micro-ops in a row with the same weights, if their other indices
+ * are an arithmetic progression.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core_impl.h"
 
-#define LANES_MAX	8u
+/* Rows in a part of the loops: their sums and inputs stay in a first-level cache. */
+#define PART_ROWS	256u
 
-static inline const int16_t *inp_at(const struct core *core, uint32_t index)
-{
-	return (const int16_t *)core->inp.mem + (size_t)index * core->batch * core->pairs * 2;
-}
+/* ---- Kernels ---- */
 
-static inline const int16_t *wgt_at(const struct core *core, uint32_t index)
-{
-	return (const int16_t *)core->wgt.mem + (size_t)index * core->pairs * core->block * 2;
-}
+#define LANES	8u
 
-static inline int32_t *acc_at(const struct core *core, uint32_t index)
-{
-	return (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
-}
-
-void core_gemm_reset(const struct core *core, const struct vta_isa_loop *loop,
-		     const struct core_uop *uop, uint32_t n, struct core_index base)
-{
-	(void)loop;
-	for (; n; n--, uop++)
-		memset(acc_at(core, uop->dst + base.dst), 0, core->acc.elem_size);
-}
-
-/*
- * One row of the batch, @lanes output channels at a time: with a constant few
- * of them the compiler keeps the sums in what vector registers there are.
- */
+/* @lanes channels of one row: a constant number, which the compiler keeps in registers. */
 static __always_inline
-void multiply(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_t pairs,
-	      uint32_t block, uint32_t lanes)
+void multiply(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt, uint32_t lanes)
 {
-	const int16_t *w, *x;
-	uint32_t pair, out, i;
-	int32_t sum[LANES_MAX];
+	uint32_t quads = core_quads(block), quad, out, i, k;
+	int32_t sum[LANES], x[CORE_QUAD];
+	const int8_t *w;
 
 	for (out = 0; out < block; out += lanes) {
 		for (i = 0; i < lanes; i++)
 			sum[i] = 0;
-		for (pair = 0; pair < pairs; pair++) {
-			x = inp + pair * 2;
-			w = wgt + ((size_t)pair * block + out) * 2;
-			for (i = 0; i < lanes; i++)
-				sum[i] += x[0] * w[i * 2] + x[1] * w[i * 2 + 1];
+		for (quad = 0; quad < quads; quad++) {
+			w = wgt + ((size_t)quad * block + out) * CORE_QUAD;
+			for (k = 0; k < CORE_QUAD; k++)
+				x[k] = inp[quad * CORE_QUAD + k] - CORE_INP_ZERO;
+			for (i = 0; i < lanes; i++, w += CORE_QUAD)
+				sum[i] += x[0] * w[0] + x[1] * w[1] + x[2] * w[2] + x[3] * w[3];
 		}
 		for (i = 0; i < lanes; i++)
 			acc[out + i] = (int32_t)((uint32_t)acc[out + i] + (uint32_t)sum[i]);
 	}
 }
 
-void core_gemm_portable(const struct core *core, const struct vta_isa_loop *loop,
-			const struct core_uop *uop, uint32_t n, struct core_index base)
+static void gemm_portable(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
+			  const struct core_rows *rows)
 {
-	uint32_t pairs = core->pairs;
-	uint32_t block = core->block;
-	uint32_t b;
+	uint32_t line, row;
 
-	(void)loop;
-	for (; n; n--, uop++) {
-		const int16_t *inp = inp_at(core, uop->src + base.src);
-		const int16_t *wgt = wgt_at(core, uop->wgt + base.wgt);
-		int32_t *acc = acc_at(core, uop->dst + base.dst);
+	for (line = 0; line < rows->count[1]; line++) {
+		int32_t *to = acc + line * rows->dst[1];
+		const uint8_t *from = inp + line * rows->src[1];
 
-		for (b = 0; b < core->batch; b++, acc += block, inp += pairs * 2) {
-			if (block % LANES_MAX)
-				multiply(acc, inp, wgt, pairs, block, 1);
+		for (row = 0; row < rows->count[0]; row++) {
+			if (block % LANES)
+				multiply(block, to, from, wgt, 1);
 			else
-				multiply(acc, inp, wgt, pairs, block, LANES_MAX);
+				multiply(block, to, from, wgt, LANES);
+			to += rows->dst[0];
+			from += rows->src[0];
 		}
 	}
 }
 
-#ifdef __x86_64__
-#include <immintrin.h>
+static const struct core_gemm portable = { "portable", 1, NULL, gemm_portable };
 
-#define VECTORS_MAX	4
+const struct core_gemm *const core_gemms[] = {
+#if defined(__x86_64__)
+	&core_gemm_avx512vnni,
+	&core_gemm_avxvnni,
+	&core_gemm_avx2,
+#elif defined(__aarch64__)
+	&core_gemm_neon,
+#endif
+	&portable,
+	NULL,
+};
 
-/*
- * One row of the batch, @vectors * 8 output channels at a time. The weights
- * lie as VPMADDWD wants them, so no sum is taken across a vector.
- */
-static __always_inline __attribute__((target("avx2")))
-void multiply_avx2(int32_t *acc, const int16_t *inp, const int16_t *wgt, uint32_t pairs,
-		   uint32_t block, int vectors)
+bool core_gemm_usable(const struct core_gemm *gemm, uint32_t block)
 {
-	const __m256i *from;
-	__m256i sum[VECTORS_MAX], two, products;
-	uint32_t pair, out;
-	int32_t both;
-	int v;
+	return block >= gemm->block && (!gemm->supported || gemm->supported());
+}
 
-	for (out = 0; out < block; out += (uint32_t)vectors * 8) {
-		for (v = 0; v < vectors; v++)
-			sum[v] = _mm256_setzero_si256();
-		for (pair = 0; pair < pairs; pair++) {
-			memcpy(&both, inp + pair * 2, sizeof(both));
-			two = _mm256_set1_epi32(both);
-			from = (const __m256i *)(wgt + ((size_t)pair * block + out) * 2);
-			for (v = 0; v < vectors; v++) {
-				products = _mm256_madd_epi16(two, _mm256_loadu_si256(from + v));
-				sum[v] = _mm256_add_epi32(sum[v], products);
-			}
-		}
-		for (v = 0; v < vectors; v++) {
-			__m256i *to = (__m256i *)(acc + out) + v;
+/* The name is a developer's: a kernel that cannot be used makes no core. */
+const struct core_gemm *core_gemm_choose(uint32_t block)
+{
+	const char *name = getenv(CORE_GEMM_ENV);
+	const struct core_gemm *const *gemm = core_gemms;
 
-			_mm256_storeu_si256(to, _mm256_add_epi32(sum[v], _mm256_loadu_si256(to)));
-		}
+	for (; *gemm; gemm++) {
+		if (name && *name && strcmp(name, (*gemm)->name))
+			continue;
+		if (core_gemm_usable(*gemm, block))
+			return *gemm;
+		if (name && *name && block < (*gemm)->block)
+			return &portable;
 	}
-}
-
-static __always_inline __attribute__((target("avx2")))
-void gemm_avx2(const struct core *core, const struct core_uop *uop, uint32_t n,
-	       struct core_index base, uint32_t batch, uint32_t block, int vectors)
-{
-	uint32_t pairs = block / 2;
-	uint32_t b;
-
-	for (; n; n--, uop++) {
-		const int16_t *inp = inp_at(core, uop->src + base.src);
-		const int16_t *wgt = wgt_at(core, uop->wgt + base.wgt);
-		int32_t *acc = acc_at(core, uop->dst + base.dst);
-
-		for (b = 0; b < batch; b++)
-			multiply_avx2(acc + b * block, inp + b * block, wgt, pairs, block, vectors);
-	}
-}
-
-__attribute__((target("avx2")))
-static void gemm_avx2_8(const struct core *core, const struct vta_isa_loop *loop,
-			const struct core_uop *uop, uint32_t n, struct core_index base)
-{
-	(void)loop;
-	gemm_avx2(core, uop, n, base, core->batch, 8, 1);
-}
-
-/* The default configuration's shape. */
-__attribute__((target("avx2")))
-static void gemm_avx2_1x16(const struct core *core, const struct vta_isa_loop *loop,
-			   const struct core_uop *uop, uint32_t n, struct core_index base)
-{
-	(void)loop;
-	gemm_avx2(core, uop, n, base, 1, 16, 2);
-}
-
-__attribute__((target("avx2")))
-static void gemm_avx2_16(const struct core *core, const struct vta_isa_loop *loop,
-			 const struct core_uop *uop, uint32_t n, struct core_index base)
-{
-	(void)loop;
-	gemm_avx2(core, uop, n, base, core->batch, 16, 2);
-}
-
-__attribute__((target("avx2")))
-static void gemm_avx2_32(const struct core *core, const struct vta_isa_loop *loop,
-			 const struct core_uop *uop, uint32_t n, struct core_index base)
-{
-	(void)loop;
-	gemm_avx2(core, uop, n, base, core->batch, core->block, VECTORS_MAX);
-}
-
-static core_kernel_fn *avx2_kernel(const struct core *core)
-{
-	if (!__builtin_cpu_supports("avx2") || core->block < 8)
-		return NULL;
-	if (core->block == 8)
-		return gemm_avx2_8;
-	if (core->block == 16)
-		return core->batch == 1 ? gemm_avx2_1x16 : gemm_avx2_16;
-	return gemm_avx2_32;
-}
-#else
-static core_kernel_fn *avx2_kernel(const struct core *core)
-{
-	(void)core;
 	return NULL;
 }
-#endif
 
-core_kernel_fn *core_gemm_best(const struct core *core)
+/* ---- Rows ---- */
+
+/* A dimension of the rows: their number, and the steps in ACC and INP. */
+struct axis {
+	uint32_t count;
+	size_t dst;
+	size_t src;
+};
+
+#define AXES	4	/* rows of an element, micro-ops, and two loops */
+
+/* The rows of a part of the loops, from the innermost dimension. */
+struct rows {
+	struct axis axes[AXES];
+	unsigned int n;
+};
+
+/* Adds a dimension outside of all; one that goes on with the last one becomes part of it. */
+static void add_axis(struct rows *rows, uint32_t count, size_t dst, size_t src)
 {
-	core_kernel_fn *kernel = avx2_kernel(core);
+	struct axis *last = rows->axes + rows->n - 1;
 
-	return kernel ? kernel : core_gemm_portable;
+	if (count == 1)
+		return;
+	if (rows->n && dst == last->dst * last->count && src == last->src * last->count)
+		last->count *= count;
+	else
+		rows->axes[rows->n++] = (struct axis){ count, dst, src };
+}
+
+static void multiply_rows(const struct core *core, int32_t *acc, const uint8_t *inp,
+			  const int8_t *wgt, const struct axis *axes, unsigned int n)
+{
+	struct core_rows plane = { .count = { 1, 1 } };
+	uint32_t i;
+
+	if (n > 2) {
+		n--;
+		for (i = 0; i < axes[n].count; i++)
+			multiply_rows(core, acc + i * axes[n].dst, inp + i * axes[n].src, wgt, axes,
+				      n);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		plane.count[i] = axes[i].count;
+		plane.dst[i] = axes[i].dst;
+		plane.src[i] = axes[i].src;
+	}
+	core->gemm->run(core->block, acc, inp, wgt, &plane);
+}
+
+/* ---- Loops ---- */
+
+/* A part of the loops: @out by @in iterations from @base on, with the weights unchanged. */
+struct part {
+	const struct core *core;
+	const struct vta_isa_loop *loop;
+	struct core_index base;
+	uint32_t out;
+	uint32_t in;
+};
+
+/*
+ * Micro-ops from the first one on that have its weights and go on by the same steps, at most
+ * @most; the steps are in @by.
+ */
+static uint32_t count_progression(const struct core_uop *uop, uint32_t most, struct core_index *by)
+{
+	uint32_t n = 1;
+
+	*by = (struct core_index){ 0 };
+	if (most < 2 || uop[1].wgt != uop[0].wgt || uop[1].dst < uop[0].dst ||
+	    uop[1].src < uop[0].src)
+		return 1;
+	by->dst = uop[1].dst - uop[0].dst;
+	by->src = uop[1].src - uop[0].src;
+	for (n = 2; n < most; n++)
+		if (uop[n].wgt != uop[0].wgt || uop[n].dst != uop[n - 1].dst + by->dst ||
+		    uop[n].src != uop[n - 1].src + by->src)
+			break;
+	return n;
+}
+
+/* Returns the number of micro-ops, from @uop on, that it has executed for all of the part. */
+static uint32_t multiply_part(const struct part *part, const struct core_uop *uop, uint32_t n)
+{
+	const struct core *core = part->core;
+	const struct vta_isa_loop *loop = part->loop;
+	size_t dst = core->acc.elem_size / sizeof(int32_t), src = core->inp.elem_size;
+	uint32_t most = PART_ROWS / (part->out * part->in);
+	struct rows rows = { .n = 0 };
+	struct core_index by;
+
+	n = count_progression(uop, n < most ? n : most, &by);
+	add_axis(&rows, core->batch, core->block, src / core->batch);
+	add_axis(&rows, n, by.dst * dst, by.src * src);
+	add_axis(&rows, part->in, loop->dst_factor_in * dst, loop->src_factor_in * src);
+	add_axis(&rows, part->out, loop->dst_factor_out * dst, loop->src_factor_out * src);
+	multiply_rows(core, (int32_t *)core->acc.mem + (uop->dst + part->base.dst) * dst,
+		      (const uint8_t *)core->inp.mem + (uop->src + part->base.src) * src,
+		      (const int8_t *)core->wgt.mem +
+		      (uop->wgt + part->base.wgt) * core->wgt.elem_size, rows.axes, rows.n);
+	return n;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+enum core_result core_gemm_run(struct core_run *run, const struct vta_isa_loop *loop)
+{
+	const struct core_uop *uop = run->core->uop.mem;
+	uint32_t period = core_uops_between_stops(run->core, loop), left = period;
+	uint32_t rows = smaller(period, PART_ROWS);
+	uint32_t in_most = loop->wgt_factor_in ? 1 : smaller(loop->iter_in, rows);
+	uint32_t out_most = loop->wgt_factor_out ? 1 : smaller(loop->iter_out, rows / in_most);
+	struct part part = { .core = run->core, .loop = loop };
+	uint32_t i, j, u, n, done;
+
+	for (i = 0; i < loop->iter_out; i += part.out) {
+		part.out = smaller(loop->iter_out - i, out_most);
+		for (j = 0; j < loop->iter_in; j += part.in) {
+			part.in = smaller(loop->iter_in - j, in_most);
+			part.base = core_index_at(loop, i, j);
+			for (u = loop->uop_bgn; u < loop->uop_end; u += n) {
+				n = multiply_part(&part, uop + u, loop->uop_end - u);
+				done = n * part.in * part.out;
+				run->stats->gemm_uops += done;
+				left -= smaller(left, done);
+				if (left)
+					continue;
+				if (core_run_stopped(run))
+					return CORE_STOPPED;
+				left = period;
+			}
+		}
+	}
+	return CORE_DONE;
 }

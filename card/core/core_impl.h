@@ -9,14 +9,15 @@
  *   core_run.c     a run: fetch, dispatch, tokens, order, cycles, faults
  *   core_insn.c    decoding, and checks before execution
  *   core_mem.c     LOAD and STORE
- *   core_loop.c    the loops of GEMM and ALU over their micro-ops
- *   core_gemm.c    GEMM's arithmetic
+ *   core_loop.c    GEMM and ALU: their checks, and ALU's loops over its micro-ops
+ *   core_gemm*.c   GEMM: its loops, and a kernel for each instruction set
  *   core_alu.c     ALU's arithmetic
  */
 #ifndef VTA_EMU_CORE_IMPL_H
 #define VTA_EMU_CORE_IMPL_H
 
 #include "core.h"
+#include "core_gemm.h"
 #include "core_insn.h"
 #include "core_model.h"
 
@@ -33,6 +34,7 @@ struct core_uop {
 struct core_pad {
 	void *mem;
 	size_t elem_size;	/* bytes of an element in @mem */
+	uint8_t zero;		/* each byte of an element of zeroes */
 	uint32_t depth;		/* elements */
 	uint32_t used;		/* elements from here on are zero */
 };
@@ -48,20 +50,18 @@ struct core {
 	uint32_t batch;
 	uint32_t block;
 	/*
-	 * GEMM multiplies two values of the inner dimension at a time (@pairs
-	 * of them; a block of 1 is filled up with a zero). So inputs are kept
-	 * as int16_t[batch][pairs][2], weights as int16_t[pairs][block][2]
-	 * with the output channel in the middle, and accumulators as
+	 * Inputs are kept as uint8_t[batch][quads][4] with CORE_INP_ZERO added,
+	 * weights as int8_t[quads][block][4] (core_gemm.h), and accumulators as
 	 * int32_t[batch][block].
 	 */
-	uint32_t pairs;
+	uint32_t quads;
 	struct core_pad uop;
 	struct core_pad inp;
 	struct core_pad wgt;
 	struct core_pad acc;
 	uint8_t *staging;		/* what moves from or to memory at once */
 	size_t staging_size;		/* at least any memory's element */
-	core_kernel_fn *gemm;
+	const struct core_gemm *gemm;
 	enum core_order order;
 	uint64_t rng;			/* continues from run to run */
 	struct core_module *modules;
@@ -114,14 +114,12 @@ enum core_result core_mem_store(struct core_run *run, const struct vta_isa_move 
 bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop);
 enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *loop);
 
-/* core_gemm.c, core_alu.c */
-core_kernel_fn *core_gemm_best(const struct core *core);
-core_kernel_fn core_gemm_portable;
-core_kernel_fn core_gemm_reset;
-core_kernel_fn *core_alu_kernel(enum vta_isa_alu op);
+struct core_index core_index_at(const struct vta_isa_loop *loop, uint32_t i, uint32_t j);
+uint32_t core_uops_between_stops(const struct core *core, const struct vta_isa_loop *loop);
 
-/* For tests: compute as on a machine without vector instructions. */
-void core_force_portable(struct core *core);
+/* core_gemm.c, core_alu.c; all indices have been checked */
+enum core_result core_gemm_run(struct core_run *run, const struct vta_isa_loop *loop);
+core_kernel_fn *core_alu_kernel(enum vta_isa_alu op);
 
 /* core_run.c: the queues that a core keeps for its runs */
 int core_queues_new(struct core *core);

@@ -3,10 +3,13 @@
  * core_loop.c - the loops of GEMM and ALU over their micro-ops
  *
  * for i < iter_out, for j < iter_in, for u in [uop_bgn, uop_end): the kernels
- * do the innermost one. Every index is checked before the first is used: all
- * three parts of one grow with i, j or u's own field, so the largest sum is
- * reached in the last iteration and nowhere exceeded.
+ * do the innermost one. GEMM has loops of its own (core_gemm.c).
+ * Every index is checked before the first is used: all three parts of one
+ * grow with i, j or u's own field, so the largest sum is reached in the last
+ * iteration and nowhere exceeded.
  */
+#include <string.h>
+
 #include "core_impl.h"
 
 /* Values multiplied, and micro-ops, between two questions whether to stop. */
@@ -19,7 +22,7 @@ static bool index_fits(uint32_t field, uint32_t factors, const struct core_pad *
 	return field + factors < pad->depth;
 }
 
-static struct core_index index_at(const struct vta_isa_loop *loop, uint32_t i, uint32_t j)
+struct core_index core_index_at(const struct vta_isa_loop *loop, uint32_t i, uint32_t j)
 {
 	return (struct core_index){
 		.dst = i * loop->dst_factor_out + j * loop->dst_factor_in,
@@ -44,7 +47,7 @@ bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop)
 		most.wgt = uop[u].wgt > most.wgt ? uop[u].wgt : most.wgt;
 	}
 
-	last = index_at(loop, loop->iter_out - 1, loop->iter_in - 1);
+	last = core_index_at(loop, loop->iter_out - 1, loop->iter_in - 1);
 	if (!index_fits(most.dst, last.dst, &core->acc))
 		return false;
 	if (loop->alu)
@@ -53,14 +56,17 @@ bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop)
 			       index_fits(most.wgt, last.wgt, &core->wgt));
 }
 
-static core_kernel_fn *kernel_of(const struct core *core, const struct vta_isa_loop *loop)
+static void reset_elements(const struct core *core, const struct vta_isa_loop *loop,
+			   const struct core_uop *uop, uint32_t n, struct core_index base)
 {
-	if (loop->alu)
-		return core_alu_kernel(loop->alu_opcode);
-	return loop->reset ? core_gemm_reset : core->gemm;
+	size_t size = core->acc.elem_size;
+
+	(void)loop;
+	for (; n; n--, uop++)
+		memset((uint8_t *)core->acc.mem + (uop->dst + base.dst) * size, 0, size);
 }
 
-static uint32_t uops_between_stops(const struct core *core, const struct vta_isa_loop *loop)
+uint32_t core_uops_between_stops(const struct core *core, const struct vta_isa_loop *loop)
 {
 	uint32_t values = core->batch * core->block;
 
@@ -76,8 +82,8 @@ enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *
 {
 	struct core *core = run->core;
 	const struct core_uop *uop = core->uop.mem;
-	core_kernel_fn *kernel = kernel_of(core, loop);
-	uint32_t period = uops_between_stops(core, loop);
+	core_kernel_fn *kernel = reset_elements;
+	uint32_t period = core_uops_between_stops(core, loop);
 	uint32_t left = period;
 	uint64_t nothing = 0;
 	uint64_t *counter = &nothing;
@@ -85,15 +91,17 @@ enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *
 
 	if (!vta_isa_loop_count(loop))
 		return CORE_DONE;
-	if (loop->alu)
-		counter = &run->stats->alu_uops;
-	else if (!loop->reset)
-		counter = &run->stats->gemm_uops;
 	core->acc.used = core->acc.depth;
+	if (!loop->alu && !loop->reset)
+		return core_gemm_run(run, loop);
+	if (loop->alu) {
+		kernel = core_alu_kernel(loop->alu_opcode);
+		counter = &run->stats->alu_uops;
+	}
 
 	for (i = 0; i < loop->iter_out; i++) {
 		for (j = 0; j < loop->iter_in; j++) {
-			struct core_index base = index_at(loop, i, j);
+			struct core_index base = core_index_at(loop, i, j);
 
 			for (u = loop->uop_bgn; u < loop->uop_end; u += n) {
 				n = loop->uop_end - u;

@@ -70,6 +70,20 @@ static inline int16_t packed(const uint8_t *from, size_t n, unsigned int log_wid
 	return (int16_t)((int8_t)(from[(n << log_width) / 8] << (8 - width - bit)) >> (8 - width));
 }
 
+static void offset_bytes(uint8_t *to, const uint8_t *from, size_t n)
+{
+	size_t i;
+	uint64_t eight;
+
+	for (i = 0; i + sizeof(eight) <= n; i += sizeof(eight)) {
+		memcpy(&eight, from + i, sizeof(eight));
+		eight ^= UINT64_C(0x8080808080808080);
+		memcpy(to + i, &eight, sizeof(eight));
+	}
+	for (; i < n; i++)
+		to[i] = from[i] ^ CORE_INP_ZERO;
+}
+
 static void unpack_uop(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
 {
 	struct core_uop *to = (struct core_uop *)core->uop.mem + index;
@@ -83,51 +97,78 @@ static void unpack_uop(const struct core *core, uint32_t index, const uint8_t *f
 	}
 }
 
-/* Rows of values to [pairs][2] each; only a block of 1 leaves a value over. */
+/* Only a block of 2 leaves values of its quad over. */
 static void unpack_inp(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
 {
-	int16_t *to = (int16_t *)core->inp.mem + (size_t)index * core->batch * core->pairs * 2;
+	uint8_t *to = (uint8_t *)core->inp.mem + (size_t)index * core->inp.elem_size;
 	unsigned int log_width = core->cfg.log_inp_width;
 	size_t values = (size_t)n * core->batch * core->block;
-	size_t step = core->block == 1 ? 2 : 1;
 	size_t i;
 
-	if (log_width == 3 && step == 1)
+	if (core->block < CORE_QUAD) {
 		for (i = 0; i < values; i++)
-			to[i] = packed(from, i, 3);
-	else
+			to[i / core->block * CORE_QUAD + i % core->block] =
+				(uint8_t)(packed(from, i, log_width) + CORE_INP_ZERO);
+	} else if (log_width < 3) {
 		for (i = 0; i < values; i++)
-			to[i * step] = packed(from, i, log_width);
+			to[i] = (uint8_t)(packed(from, i, log_width) + CORE_INP_ZERO);
+	} else {
+		offset_bytes(to, from, values);
+	}
 }
 
-/* [out][in] to [in / 2][out][2]. */
-static __always_inline
-void interleave(int16_t *to, const uint8_t *from, uint32_t block, unsigned int log_width)
+/* Four rows of four quads become columns. */
+static inline void transpose_quads(int8_t *to, size_t to_pitch, const uint8_t *from,
+				   size_t from_pitch)
+{
+	typedef int32_t quads __attribute__((vector_size(16)));
+	quads r[4], lo[2], hi[2];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		memcpy(&r[i], from + (size_t)i * from_pitch, sizeof(r[i]));
+	for (i = 0; i < 2; i++) {
+		lo[i] = __builtin_shufflevector(r[i * 2], r[i * 2 + 1], 0, 4, 1, 5);
+		hi[i] = __builtin_shufflevector(r[i * 2], r[i * 2 + 1], 2, 6, 3, 7);
+	}
+	r[0] = __builtin_shufflevector(lo[0], lo[1], 0, 1, 4, 5);
+	r[1] = __builtin_shufflevector(lo[0], lo[1], 2, 3, 6, 7);
+	r[2] = __builtin_shufflevector(hi[0], hi[1], 0, 1, 4, 5);
+	r[3] = __builtin_shufflevector(hi[0], hi[1], 2, 3, 6, 7);
+	for (i = 0; i < 4; i++)
+		memcpy(to + (size_t)i * to_pitch, &r[i], sizeof(r[i]));
+}
+
+/* Bytes of [out][in] to [in / 4][out][4]; a block has at least 16. */
+static void interleave_bytes(int8_t *to, const uint8_t *from, size_t block)
+{
+	size_t out, in;
+
+	for (out = 0; out < block; out += 4)
+		for (in = 0; in < block; in += 16)
+			transpose_quads(to + in * block + out * CORE_QUAD, block * CORE_QUAD,
+					from + out * block + in, block);
+}
+
+/* The same of any block and width. */
+static void interleave(int8_t *to, const uint8_t *from, size_t block, unsigned int log_width)
 {
 	size_t out, in, i = 0;
-	int16_t pair[2];
 
-	for (out = 0; out < block; out++, to += 2) {
-		for (in = 0; in < block; in += 2, i += 2) {
-			pair[0] = packed(from, i, log_width);
-			pair[1] = packed(from, i + 1, log_width);
-			memcpy(to + in * block, pair, sizeof(pair));
-		}
-	}
+	for (out = 0; out < block; out++)
+		for (in = 0; in < block; in++, i++)
+			to[core_wgt_offset(block, out, in)] = (int8_t)packed(from, i, log_width);
 }
 
 static void unpack_wgt(const struct core *core, uint32_t index, const uint8_t *from, uint32_t n)
 {
-	size_t values = (size_t)core->pairs * core->block * 2;
-	int16_t *to = (int16_t *)core->wgt.mem + index * values;
+	int8_t *to = (int8_t *)core->wgt.mem + index * core->wgt.elem_size;
 	unsigned int log_width = core->cfg.log_wgt_width;
 	size_t size = core_mem_elem_size(core, VTA_ISA_WGT);
 
-	for (; n; n--, to += values, from += size) {
-		if (core->block == 1)
-			*to = packed(from, 0, log_width);
-		else if (core->block == 16 && log_width == 3)
-			interleave(to, from, 16, 3);	/* the default's, unrolled */
+	for (; n; n--, to += core->wgt.elem_size, from += size) {
+		if (core->block >= 16 && log_width == 3)
+			interleave_bytes(to, from, core->block);
 		else
 			interleave(to, from, core->block, log_width);
 	}
@@ -251,7 +292,7 @@ static enum core_result move_row(struct core_run *run, enum vta_isa_memory type,
 /* Zeroes @n elements from *@sram on, and steps over them. */
 static void zero_elements(struct core_pad *pad, uint32_t *sram, uint32_t n)
 {
-	memset((char *)pad->mem + *sram * pad->elem_size, 0, n * pad->elem_size);
+	memset((char *)pad->mem + *sram * pad->elem_size, pad->zero, n * pad->elem_size);
 	*sram += n;
 }
 

@@ -66,7 +66,7 @@ static struct core_pad *pad_of(struct core *core, enum vta_isa_memory type)
 
 /* ---- Elements from scratchpads to their form in memory ---- */
 
-static void put_packed(uint8_t *to, size_t n, int16_t value, unsigned int log_width)
+static void put_packed(uint8_t *to, size_t n, int value, unsigned int log_width)
 {
 	unsigned int width = 1u << log_width, bit = (unsigned int)(n << log_width) % 8;
 	unsigned int mask = ((1u << width) - 1) << bit;
@@ -89,28 +89,25 @@ static void pack_uop(const struct core *core, uint8_t *to, uint32_t index, uint3
 
 static void pack_inp(const struct core *core, uint8_t *to, uint32_t index, uint32_t n)
 {
-	const int16_t *from = (const int16_t *)core->inp.mem +
-			      (size_t)index * core->batch * core->pairs * 2;
-	size_t values = (size_t)n * core->batch * core->block;
-	size_t step = core->block == 1 ? 2 : 1;
-	size_t i;
+	const uint8_t *from = (const uint8_t *)core->inp.mem + index * core->inp.elem_size;
+	size_t rows = (size_t)n * core->batch, i = 0, value;
 
-	for (i = 0; i < values; i++)
-		put_packed(to, i, from[i * step], core->cfg.log_inp_width);
+	for (; rows; rows--, from += core->quads * CORE_QUAD)
+		for (value = 0; value < core->block; value++, i++)
+			put_packed(to, i, from[value] - CORE_INP_ZERO, core->cfg.log_inp_width);
 }
 
-/* [in / 2][out][2] to [out][in]. */
+/* [in / 4][out][4] to [out][in]. */
 static void pack_wgt(const struct core *core, uint8_t *to, uint32_t index, uint32_t n)
 {
-	size_t values = (size_t)core->pairs * core->block * 2;
-	const int16_t *from = (const int16_t *)core->wgt.mem + index * values;
+	const int8_t *from = (const int8_t *)core->wgt.mem + index * core->wgt.elem_size;
 	size_t size = core_mem_elem_size(core, VTA_ISA_WGT);
 	size_t out, in, i;
 
-	for (; n; n--, from += values, to += size)
+	for (; n; n--, from += core->wgt.elem_size, to += size)
 		for (i = 0, out = 0; out < core->block; out++)
 			for (in = 0; in < core->block; in++, i++)
-				put_packed(to, i, from[(in / 2 * core->block + out) * 2 + in % 2],
+				put_packed(to, i, from[core_wgt_offset(core->block, out, in)],
 					   core->cfg.log_wgt_width);
 }
 

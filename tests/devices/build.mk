@@ -69,6 +69,7 @@ CHECKS += \
 	"devices-examples=tests/devices/examples.sh" \
 	$(foreach t,$(DEVICES_ON_SOFT),"devices-soft-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=soft $(t)" \
 		"devices-opencl-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=opencl $(t)") \
+	"devices-soft-gemm=tests/emu/gemm_streams.sh build/tests/emu/test_gemm env VTADEV_PLUGINS=$(LIB_DIR) $(DEVICES_TEST_DIR)/test_streams soft" \
 	"devices-opencl=tests/devices/opencl.sh" \
 	"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
 	"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \

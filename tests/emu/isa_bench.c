@@ -295,16 +295,17 @@ static int32_t *ref_value(const struct bench *b, enum insn_memory pad, uint32_t 
 	return &pads[pad]->v[element * pads[pad]->values + n];
 }
 
-/* A weight or an input, as struct core has them. */
-static int16_t *core_value(const struct core *core, enum insn_memory pad, uint32_t element,
+/* A weight or an input, as struct core has them: the latter with CORE_INP_ZERO added. */
+static uint8_t *core_value(const struct core *core, enum insn_memory pad, uint32_t element,
 			   uint32_t n)
 {
 	uint32_t block = core->block;
 
 	if (pad == INSN_INP)
-		return (int16_t *)core->inp.mem + element * core->batch * block + n;
-	return (int16_t *)core->wgt.mem + element * block * block +
-	       (n % block / 2 * block + n / block) * 2 + n % 2;
+		return (uint8_t *)core->inp.mem + element * core->inp.elem_size +
+		       n / block * core->quads * CORE_QUAD + n % block;
+	return (uint8_t *)core->wgt.mem + element * core->wgt.elem_size +
+	       core_wgt_offset(block, n / block, n % block);
 }
 
 /* The present state of a model, with all elements in use. */
@@ -383,8 +384,10 @@ int32_t get_value(const struct bench *b, enum insn_memory pad, uint32_t element,
 		return get_state((struct bench *)b, pad, element, n);
 	if (pad == INSN_ACC)
 		return ((int32_t *)b->core->acc.mem)[element * values_of(b, pad) + n];
-	if (pad != INSN_UOP)
-		return *core_value(b->core, pad, element, n);
+	if (pad == INSN_INP)
+		return *core_value(b->core, pad, element, n) - CORE_INP_ZERO;
+	if (pad == INSN_WGT)
+		return (int8_t)*core_value(b->core, pad, element, n);
 	uop = (struct core_uop *)b->core->uop.mem + element;
 	return (int32_t)insn_uop(&b->cfg, uop->dst, uop->src, uop->wgt, 0);
 }
@@ -402,7 +405,9 @@ void set_value(struct bench *b, enum insn_memory pad, uint32_t element, uint32_t
 		core_mem_unpack(b->core, VTA_ISA_UOP, element, (const uint8_t *)&value, 1);
 		b->core->uop.used = b->core->uop.depth;
 	} else {
-		*core_value(b->core, pad, element, n) = (int16_t)value;
+		if (pad == INSN_INP)
+			value += CORE_INP_ZERO;
+		*core_value(b->core, pad, element, n) = (uint8_t)value;
 		b->core->inp.used = b->core->inp.depth;
 		b->core->wgt.used = b->core->wgt.depth;
 	}

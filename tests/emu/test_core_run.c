@@ -175,67 +175,6 @@ CASE(stop_within_an_instruction, ON_INORDER)
 	assert_int_equal(b->mem.stops, 101);
 }
 
-/* ---- Kernels ------------------------------------------------------------- */
-
-static int32_t random_below(uint32_t limit)
-{
-	return (int32_t)((uint32_t)rand() % limit);
-}
-
-/* All values of a scratchpad at random, each of so many bits. */
-static void fill_randomly(struct bench *b, enum insn_memory pad, int log_depth, unsigned int bits)
-{
-	int32_t half = (int32_t)(1u << (bits - 1));
-
-	for (uint32_t i = 0; i < 1u << log_depth; i++)
-		for (uint32_t n = 0; n < values_of(b, pad); n++)
-			set_value(b, pad, i, n, random_below(1u << bits) - half);
-}
-
-/* All scratchpads at random, then a GEMM of every micro-op, twice and thrice. */
-static void run_random_gemm(struct bench *b, unsigned int seed)
-{
-	struct vta_isa_shape d = core_config_shape(&b->cfg);
-	uint32_t uops = 1u << d.uop;
-
-	srand(seed);
-	for (uint32_t i = 0; i < uops; i++)
-		set_uop(b, i, (uint32_t)random_below(1u << d.acc),
-			(uint32_t)random_below(1u << d.inp), (uint32_t)random_below(1u << d.wgt));
-	fill_randomly(b, INSN_INP, d.inp, 1u << b->cfg.log_inp_width);
-	fill_randomly(b, INSN_WGT, d.wgt, 1u << b->cfg.log_wgt_width);
-	fill_randomly(b, INSN_ACC, d.acc, 31);
-	ADD_LOOP(b, .opcode = INSN_GEMM, .uop_end = uops, .iter_out = 3, .iter_in = 2);
-	run_done(b);
-	assert_int_equal(b->stats.gemm_uops, 6 * uops);
-}
-
-CASE(gemm_kernels_agree, ON_INORDER)
-{
-	static const struct core_config shapes[] = {
-		{ 3, 3, 5, 0, 4, 12, 12, 16, 13, 1, 0, 0 },
-		{ 3, 3, 5, 2, 4, 12, 12, 16, 13, 1, 0, 0 },
-		{ 2, 1, 5, 1, 3, 12, 12, 12, 13, 1, 0, 0 },
-		{ 3, 3, 5, 1, 5, 12, 12, 16, 13, 1, 0, 0 },
-		{ 1, 2, 5, 0, 6, 12, 12, 16, 13, 1, 0, 0 },
-		{ 3, 3, 5, 3, 1, 12, 12, 8, 13, 1, 0, 0 },
-		{ 3, 2, 5, 1, 2, 12, 12, 12, 13, 1, 0, 0 },
-		{ 1, 3, 5, 1, 1, 12, 12, 8, 13, 1, 0, 0 },
-	};
-
-	for (unsigned int i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
-		struct bench *portable = bench_new(&shapes[i], ON_INORDER);
-
-		bench_configure(b, &shapes[i]);
-		core_force_portable(portable->core);
-		run_random_gemm(b, i);
-		run_random_gemm(portable, i);
-		assert_memory_equal(b->core->acc.mem, portable->core->acc.mem,
-				    b->core->acc.elem_size * b->core->acc.depth);
-		bench_free(portable);
-	}
-}
-
 int main(void)
 {
 	return isa_main("the core's runs");

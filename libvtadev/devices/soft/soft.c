@@ -6,6 +6,7 @@
  * faults, the same cycles. It is GPL-2.0-only, and so is the plugin.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,11 @@ static int soft_open(const char *args, struct vta_info *info, void **device, cha
 	if (!config)
 		return -ENOMEM;
 	err = config_open(args, config, info, why, why_size);
+	if (!err && !core_kernel(config)) {
+		snprintf(why, why_size,
+			 "VTA_CORE_GEMM names a kernel that this processor does not have: unset it");
+		err = -EINVAL;
+	}
 	if (err) {
 		free(config);
 		return err;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * core_gemm_dot.h - a kernel on vectors of sums; core_gemm_x86.c includes this for each kind
+ *
+ * DOT adds products of unsigned and signed bytes, four to each sum. Defined by the includer, and
+ * undefined here: TILE, the function's name, ISA, VEC, LANES (sums in a vector), LOAD, STORE, SET1,
+ * ZERO, SUB and DOT.
+ *
+ * A tile of weights stays in registers while the rows go by: @vectors of channels by @quads. It
+ * takes off what CORE_INP_ZERO adds to the sums: the sum of the weights, times it.
+ */
+static __always_inline __attribute__((target(ISA)))
+void TILE(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
+	  const struct core_rows *rows, int quads, int vectors)
+{
+	const VEC zeroes = SET1((int)(CORE_INP_ZERO * 0x01010101u));
+	VEC w[4][2], offset[2], sum[2];
+	uint32_t line, row;
+	int q, v;
+
+#pragma GCC unroll 2
+	for (v = 0; v < vectors; v++) {
+		offset[v] = ZERO();
+#pragma GCC unroll 4
+		for (q = 0; q < quads; q++) {
+			w[q][v] = LOAD((const void *)
+				       (wgt + ((size_t)q * block + v * LANES) * CORE_QUAD));
+			offset[v] = DOT(offset[v], zeroes, w[q][v]);
+		}
+	}
+	for (line = 0; line < rows->count[1]; line++) {
+		int32_t *to = acc + line * rows->dst[1];
+		const uint8_t *from = inp + line * rows->src[1];
+
+		for (row = 0; row < rows->count[0]; row++) {
+#pragma GCC unroll 2
+			for (v = 0; v < vectors; v++) {
+				sum[v] = SUB(LOAD((const void *)(to + v * LANES)), offset[v]);
+#pragma GCC unroll 4
+				for (q = 0; q < quads; q++)
+					sum[v] = DOT(sum[v], SET1(quad_at(from, q)), w[q][v]);
+				STORE((void *)(to + v * LANES), sum[v]);
+			}
+			to += rows->dst[0];
+			from += rows->src[0];
+		}
+	}
+}
+
+#undef TILE
+#undef ISA
+#undef VEC
+#undef LANES
+#undef LOAD
+#undef STORE
+#undef SET1
+#undef ZERO
+#undef SUB
+#undef DOT
