@@ -179,8 +179,8 @@ demo: build-deps  ## classify handwritten digits on an emulated card in a VM; CO
 	+@$(QUIETLY) vm-module userspace $(if $(filter rtl,$(CORE)),$(call rtl-models,default))
 	@examples/digits/demo.sh $(VM_MODULE) $(if $(filter rtl,$(CORE)),--timeout 3600 --emu-arg --core=rtl --emu-arg --time=model:1000)
 
-# The same with a real network and real pictures: PICTURES="a.png b.jpg" for others.
-demo-model: build-deps  ## ResNet50 names what is on real photographs, on the emulated card
+# The same with real networks and real pictures: PICTURES="a.png b.jpg" for others.
+demo-model: build-deps  ## real networks name what is on photographs and find faces, on the emulated card
 	@tools/vm/deps.sh need $(VTAC_PACKAGES) $(MODEL_PACKAGES)
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	@echo 'building the module, the library, the tools, the compiler and the emulated card'
@@ -215,11 +215,12 @@ check-opencl: test-deps  ## the device opencl, many streams, in each way that vt
 check-models: test-deps  ## real networks on real images against their goals; 640 MB
 	@tools/vm/deps.sh need $(MODEL_PACKAGES) fonts-dejavu-core
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
-	+@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS)
+	+@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS) $(VTAC_BIN) $(SOFT_SO) $(if $(PYTHON_HAVE),python-built)
 	@$(TESTS_RUN) -o build/check-models \
 		$(foreach m,mnist fashion ppocr esrgan mobilenetv2 resnet50, \
 			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
+		"detector=tests/vtac/detector.sh" \
 		"quantised=tests/vtac/quantised.sh $(VTAC_ACCURACY)" \
 		"graphs=$(VTAC_PROG_DIR)/test_graphs 5000"
 

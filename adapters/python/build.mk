@@ -4,7 +4,7 @@
 # needs VTAC_PACKAGES besides the Python package's; without them vtadev runs programs alone.
 
 COMPILER_SO := $(PYTHON_OUT)/_compiler.abi3.so
-COMPILER_OBJ := build/python/compiler/compiler.o
+COMPILER_OBJ := $(addprefix build/python/compiler/,compiler.o picture.o)
 COMPILER_CFLAGS = -Icompiler/api $(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -Ilibvtadev/picture -isystem $(dir $(PYTHON_H)) $(LIB_CFLAGS)
 
 $(call objects,build/python/compiler,adapters/python,$$(COMPILER_CFLAGS) $$(CPPFLAGS) $$(CFLAGS))

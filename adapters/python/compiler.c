@@ -6,14 +6,12 @@
  *
  * Only the limited API of Python 3.11 is used. The GIL is released while the compiler works.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API	0x030b0000
-#include <Python.h>
+#include "module.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "libvtac.h"
-#include "picture.h"
 #include "vtaops.h"
 
 /* ---- nets ---- */
@@ -242,16 +240,6 @@ static struct vtac_net_shape *take_shapes(PyObject *tuple, unsigned int *n)
 	return shapes;
 }
 
-/* (order, fit, filter, background, means, scales), as numbers of vtaimage.h */
-static int take_preprocess(PyObject *tuple, struct vtaimage_preprocess *pre)
-{
-	*pre = (struct vtaimage_preprocess) { .tensor = 0 };
-	return PyArg_ParseTuple(tuple, "IIII(fff)(fff):preprocess", &pre->order, &pre->fit,
-				&pre->filter, &pre->background, &pre->mean[0], &pre->mean[1],
-				&pre->mean[2], &pre->scale[0], &pre->scale[1],
-				&pre->scale[2]) ? 0 : -1;
-}
-
 static int take_core(PyObject *bytes, struct vtaops_core *core)
 {
 	Py_ssize_t size;
@@ -312,7 +300,7 @@ static PyObject *net_compile(PyObject *object, PyObject *args)
 			      &how.no_prune, &PyTuple_Type, &cpu, &PyTuple_Type, &shapes,
 			      &how.labels, &pre, &how.images, &run.image, &run.progress) ||
 	    take_core(core_bytes, &core) ||
-	    (pre != Py_None && take_preprocess(pre, &preprocess)))
+	    (pre != Py_None && take_preprocess(&preprocess, pre)))
 		return NULL;
 	how.core = &core;
 	how.preprocess = pre == Py_None ? NULL : &preprocess;
@@ -349,63 +337,16 @@ static PyType_Spec spec = {
 	.slots = slots,
 };
 
-/* ---- pictures ---- */
-
-/* The bytes of the floats [1][c][h][w] that a picture becomes */
-static PyObject *prepare(const char *path, const uint32_t *chw,
-			 const struct vtaimage_preprocess *pre)
-{
-	struct vtaimage_tensor as = {
-		.layout = VTAIMAGE_PLAIN, .type = VTACPU_F32, .rank = 4, .n = 1, .c = chw[0],
-		.h = chw[1], .w = chw[2], .dims = { 1, chw[0], chw[1], chw[2] },
-		.bytes = chw[0] * chw[1] * chw[2] * (uint32_t)sizeof(float) };
-	PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)as.bytes);
-	char why[PICTURE_WHY_MAX] = "", *values = bytes ? PyBytes_AsString(bytes) : NULL;
-	struct picture p;
-	int err;
-
-	if (!values)
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	err = picture_load(&p, path, why);
-	if (!err) {
-		err = picture_prepare(&p, pre, &as, values, why);
-		picture_free(&p);
-	}
-	Py_END_ALLOW_THREADS
-	if (!err)
-		return bytes;
-	Py_DECREF(bytes);
-	PyErr_Format(PyExc_ValueError, "%s: %s", path, why);
-	return NULL;
-}
-
-/* picture(path, (c, h, w), preprocess) */
-static PyObject *read_picture(PyObject *Py_UNUSED(module), PyObject *args)
-{
-	struct vtaimage_preprocess pre;
-	PyObject *tuple, *path, *bytes = NULL;
-	uint32_t chw[3];
-
-	if (!PyArg_ParseTuple(args, "O&(III)O:picture", PyUnicode_FSConverter, &path, &chw[0],
-			      &chw[1], &chw[2], &tuple))
-		return NULL;
-	if (take_preprocess(tuple, &pre))
-		;
-	else if (chw[0] != (pre.order == VTAIMAGE_GRAY ? 1 : 3) || !chw[1] || !chw[2] ||
-		 (uint64_t)chw[1] * chw[2] > PICTURE_PIXELS_MAX)
-		PyErr_Format(PyExc_ValueError,
-			     "the input takes %u x %u x %u values, which is no picture%s", chw[0],
-			     chw[1], chw[2], chw[0] == 1 ? " (order=\"gray\"?)" : "");
-	else
-		bytes = prepare(PyBytes_AsString(path), chw, &pre);
-	Py_DECREF(path);
-	return bytes;
-}
-
 static PyMethodDef functions[] = {
 	{ "picture", read_picture, METH_VARARGS,
 	  "picture(path, shape, preprocess): bytes of floats." },
+	{ "input", read_input, METH_VARARGS,
+	  "input(image, path): the input's bytes, its name, and the picture's width and height." },
+	{ "box_outputs", find_box_outputs, METH_VARARGS,
+	  "box_outputs(image): the names of a detector's boxes, scores and classes." },
+	{ "boxes", take_boxes, METH_VARARGS,
+	  "boxes(image, width, height, boxes, scores, classes, format, least): a list of tuples." },
+	{ "draw", draw_boxes, METH_VARARGS, "draw(path, boxes, texts): bytes of a PNG file." },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -3,7 +3,7 @@
 # Pictures as inputs of networks, for vtactl, vtac and Python: objects.
 
 PICTURE_DIR := build/tools/obj/picture
-PICTURE_SRCS := $(addprefix libvtadev/picture/,file.c jpeg.c png.c resample.c)
+PICTURE_SRCS := $(addprefix libvtadev/picture/,boxes.c draw.c file.c jpeg.c png.c resample.c)
 PICTURE_OBJS := $(PICTURE_SRCS:libvtadev/picture/%.c=$(PICTURE_DIR)/%.o)
 PICTURE_LIBS := -lpng -ljpeg -lm
 

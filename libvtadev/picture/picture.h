@@ -41,6 +41,25 @@ int picture_prepare(const struct picture *p, const struct vtaimage_preprocess *p
 		    const struct vtaimage_tensor *tensor, void *values,
 		    char why[PICTURE_WHY_MAX]);
 
+/* Position of a picture in an input, across and down: pixel = (position - at) * scale */
+struct picture_place {
+	int64_t at[2];
+	double scale[2];
+	uint32_t input[2], picture[2];	/* sizes */
+};
+
+/* picture_place() - where picture_prepare() puts a picture in an input; arguments are the same */
+void picture_place(const struct picture *p, const struct vtaimage_preprocess *pre,
+		   const struct vtaimage_tensor *tensor, struct picture_place *place);
+
+/*
+ * picture_encode() - the picture as a PNG file
+ *
+ * @data: out: the file's bytes, to be freed. Returns 0, or -1 and the reason.
+ */
+int picture_encode(const struct picture *p, uint8_t **data, size_t *size,
+		   char why[PICTURE_WHY_MAX]);
+
 /* Of one format each; used by picture_decode(). */
 int picture_decode_png(struct picture *p, const uint8_t *data, size_t size,
 		       char why[PICTURE_WHY_MAX]);

@@ -232,18 +232,39 @@ static void down(const struct target *g, const struct span *x, const struct span
 	}
 }
 
+/* The input's size, of its plain values. */
+static void measure_input(const struct vtaimage_preprocess *pre,
+			  const struct vtaimage_tensor *tensor, struct span *x, struct span *y)
+{
+	*x = (struct span) { .out = tensor->dims[pre->nhwc ? 2 : 3] };
+	*y = (struct span) { .out = tensor->dims[pre->nhwc ? 1 : 2] };
+}
+
+void picture_place(const struct picture *p, const struct vtaimage_preprocess *pre,
+		   const struct vtaimage_tensor *tensor, struct picture_place *place)
+{
+	struct span x, y;
+
+	measure_input(pre, tensor, &x, &y);
+	place_picture(p, pre->fit, &x, &y);
+	*place = (struct picture_place) { { x.at, y.at }, { x.scale, y.scale }, { x.out, y.out },
+					  { p->width, p->height } };
+}
+
 int picture_prepare(const struct picture *p, const struct vtaimage_preprocess *pre,
 		    const struct vtaimage_tensor *tensor, void *values,
 		    char why[PICTURE_WHY_MAX])
 {
-	struct target g = { pre, tensor, values, pre->order == VTAIMAGE_GRAY ? 1 : 3,
-			    tensor->dims[pre->nhwc ? 2 : 3], tensor->dims[pre->nhwc ? 1 : 2] };
-	struct span x = { .out = g.width }, y = { .out = g.height };
+	struct target g = { pre, tensor, values, pre->order == VTAIMAGE_GRAY ? 1 : 3, 0, 0 };
+	struct span x, y;
 	struct taps t = { .weight = NULL };
 	float *rows = NULL;
 	uint32_t most;
 
+	measure_input(pre, tensor, &x, &y);
 	place_picture(p, pre->fit, &x, &y);
+	g.width = x.out;
+	g.height = y.out;
 	if (x.out <= VALUES_MAX / 3 / p->height)
 		rows = calloc((size_t)p->height * x.out * 3, sizeof(*rows));
 	most = most_taps(&x, pre->filter);

@@ -158,9 +158,18 @@ static size_t next_class(const struct vtaimage_tensor *t, const void *values, si
 	return best;
 }
 
-static const char *name_at(const struct labels *l, size_t i)
+const char *labels_name(const struct labels *l, size_t i)
 {
 	return i < l->count && l->name[i] && *l->name[i] ? l->name[i] : NULL;
+}
+
+void labels_print_name(const struct labels *l, size_t i)
+{
+	if (labels_name(l, i))
+		put_name(labels_name(l, i));
+	else
+		printf("class %zu", i);
+	putchar('\n');
 }
 
 void labels_print(const struct labels *l, const struct vtaimage_tensor *t, const void *values,
@@ -170,11 +179,7 @@ void labels_print(const struct labels *l, const struct vtaimage_tensor *t, const
 
 	for (uint32_t rank = 0; rank < top && (at = next_class(t, values, at)) < count; rank++) {
 		printf("%2u  %10.4f  ", rank + 1, values_at(t, values, at));
-		if (name_at(l, at))
-			put_name(name_at(l, at));
-		else
-			printf("class %zu", at);
-		putchar('\n');
+		labels_print_name(l, at);
 	}
 }
 
@@ -188,8 +193,8 @@ struct json_object *labels_json(const struct labels *l, const struct vtaimage_te
 		struct json_object *object = json_object_new_object();
 
 		json_object_object_add(object, "class", json_object_new_int64((int64_t)at));
-		json_object_object_add(object, "name", name_at(l, at) ?
-				       json_object_new_string(name_at(l, at)) : NULL);
+		json_object_object_add(object, "name", labels_name(l, at) ?
+				       json_object_new_string(labels_name(l, at)) : NULL);
 		json_object_object_add(object, "value",
 				       json_object_new_double(values_at(t, values, at)));
 		json_object_array_add(array, object);

@@ -24,6 +24,11 @@ int labels_load(struct labels *l, const char *path);
 int labels_from_text(struct labels *l, const char *text, size_t bytes);
 void labels_free(struct labels *l);
 
+/* The name of class @i, or NULL if it has none. */
+const char *labels_name(const struct labels *l, size_t i);
+/* Prints the name, or "class" and the number, and ends the line. */
+void labels_print_name(const struct labels *l, size_t i);
+
 /* Prints the @top greatest values with their names, the greatest first. */
 void labels_print(const struct labels *l, const struct vtaimage_tensor *t, const void *values,
 		  uint32_t top);

@@ -6,11 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "boxes.h"
 #include "vtadev.h"
 #include "vtaimage.h"
 
 struct iovec;
 struct json_object;
+struct labels;
+struct vtaprog;
+
+/* Of run --boxes. */
+struct program_box {
+	struct boxes_format format;
+	float least;		/* score */
+	const char *draw;	/* a PNG file, or NULL */
+};
 
 struct program_run {
 	const char *path;	/* of the image */
@@ -24,6 +34,7 @@ struct program_run {
 	uint32_t variant;	/* of the image, if @variant_given; else that of the inputs' sizes */
 	bool variant_given;
 	uint32_t top;		/* classes to print, or 0 */
+	const struct program_box *box;	/* print boxes instead of classes, or NULL */
 	struct json_object *json;	/* gets what else is printed as text, or NULL */
 };
 
@@ -76,6 +87,21 @@ int program_first_card(struct vtadev_card *card, const char **name);
 /* Converts a picture to plain values of an input, to be freed; NULL if it fails. */
 void *program_picture(const struct vtaimage *image, const struct vtaimage_tensor *tensor,
 		      const char *path);
+
+/* Takes the labels of the run's file, or the image's; 0, or an exit status. labels_free() after. */
+int program_labels(const struct vtaimage *image, const struct program_run *run,
+		   struct labels *labels);
+
+/* Adds run @number to @run->json, with its results under @key. */
+void program_add_run(const struct program_run *run, size_t number, const char *key,
+		     struct json_object *results);
+
+/* Checks that the program has boxes, if @run asks for them; 0, or an exit status. */
+int program_check_boxes(const struct vtaimage *image, const struct program_run *run);
+
+/* Prints the boxes of a program that has run, and draws them; 0, or an exit status. */
+int program_print_boxes(struct vtaprog *prog, const struct vtaimage *image,
+			const struct program_run *run);
 
 /* Prints the likeliest classes of run @number's output, as many as @run asks for. */
 int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor *tensor,

@@ -230,29 +230,35 @@ static int put_inputs(struct vtaprog *prog, const struct vtaimage *image,
 	return CTL_OK;
 }
 
-static void add_run(const struct program_run *r, size_t number, struct json_object *classes)
+void program_add_run(const struct program_run *r, size_t number, const char *key,
+		     struct json_object *results)
 {
 	struct json_object *run = json_object_new_object(), *runs = NULL;
 
 	json_object_object_add(run, "run", json_object_new_int64((int64_t)number + 1));
 	json_object_object_add(run, "picture", number < (size_t)r->picture_count ?
 			       json_object_new_string(r->pictures[number]) : NULL);
-	json_object_object_add(run, "classes", classes);
+	json_object_object_add(run, key, results);
 	json_object_object_get_ex(r->json, "runs", &runs);
 	json_object_array_add(runs, run);
+}
+
+int program_labels(const struct vtaimage *image, const struct program_run *r, struct labels *labels)
+{
+	const struct vtaimage_chars *text = &image->text[VTAIMAGE_LABELS];
+
+	return r->labels ? labels_load(labels, r->labels) :
+	       labels_from_text(labels, text->text, text->bytes);
 }
 
 int program_print_top(const struct vtaimage *image, const struct vtaimage_tensor *t,
 		      const void *values, const struct program_run *r, size_t number)
 {
-	const struct vtaimage_chars *text = &image->text[VTAIMAGE_LABELS];
 	struct labels labels;
-	int ret;
+	int ret = program_labels(image, r, &labels);
 
-	ret = r->labels ? labels_load(&labels, r->labels) :
-	      labels_from_text(&labels, text->text, text->bytes);
 	if (!ret && r->json)
-		add_run(r, number, labels_json(&labels, t, values, r->top));
+		program_add_run(r, number, "classes", labels_json(&labels, t, values, r->top));
 	else if (!ret)
 		labels_print(&labels, t, values, r->top);
 	labels_free(&labels);
@@ -269,7 +275,7 @@ static void cut_output(struct vtaprog *prog, uint32_t i, struct vtaimage_tensor 
 
 	if (n < 0)
 		return;
-	if (!r->json)
+	if (!r->json && !r->box)
 		printf("%s: %" PRId64 " of at most %" PRIu32 "\n", t->name, n, t->dims[dim]);
 	for (uint32_t j = 0; j < t->rank; j++) {
 		outer *= j < dim ? t->dims[j] : 1;
@@ -351,6 +357,8 @@ static int run_on(struct vtadev *dev, const struct vtaimage *image, const struct
 		ret = wait_for(dev, queue, prog, r->path);
 	if (!ret)
 		ret = get_outputs(prog, image, r);
+	if (!ret && r->box)
+		ret = program_print_boxes(prog, image, r);
 	vtadev_queue_destroy(queue);
 	vtaprog_free(prog);
 	return ret;
@@ -377,6 +385,8 @@ int program_run(const struct program_run *r)
 	if (!data)
 		return CTL_ERROR;
 	ret = check_assigns(&image, r);
+	if (!ret)
+		ret = program_check_boxes(&image, r);
 	if (!ret)
 		ret = r->cards ? program_run_pool(r, &image) : run_on_one(r, &image);
 	free(data);

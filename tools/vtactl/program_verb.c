@@ -43,7 +43,14 @@ static const char help[] =
 	"                       lists (that of the inputs' sizes; without files, 0)\n"
 	"      --threads=N      run, profile: N threads compute a large step of the CPU (1); 0 for\n"
 	"                       all processors\n"
-	"  -j, --json           print one object; of run: runs with their classes, and cards\n"
+	"  -b, --boxes          print the boxes that the program finds on the picture, instead of\n"
+	"                       classes\n"
+	"      --draw=FILE      with --boxes: write the picture with them to FILE, as PNG\n"
+	"      --min-score=S    with --boxes: leave out boxes of smaller scores (0.3)\n"
+	"      --box-format=F   with --boxes: how the outputs describe a box (xyxy,pixels): xyxy,\n"
+	"                       yxyx, xywh or cxcywh, a comma, and pixels or normalised\n"
+	"  -j, --json           print one object; of run: runs with their classes or boxes, and\n"
+	"                       cards\n"
 	"  -h, --help           print this text\n"
 	"\n"
 	"Measurements:\n"
@@ -57,6 +64,61 @@ static const char help[] =
 
 #define TOP_MAX		1000
 #define RUNS_MAX	1000000000
+
+static int add_picture(const struct cli_option *option, char *path)
+{
+	struct program_run *r = option->to;
+
+	r->pictures[r->picture_count++] = path;
+	return CTL_OK;
+}
+
+static int set_rate(const struct cli_option *option, char *text)
+{
+	double *rate = option->to;
+	char *end;
+
+	*rate = strtod(text, &end);
+	if (end == text || *end || !(*rate > 0 && *rate < 1e12))
+		return cli_usage("--min-rate wants images a second, not '%s'", text);
+	return CLI_OK;
+}
+
+static int set_score(const struct cli_option *option, char *text)
+{
+	float *score = option->to;
+	char *end;
+
+	*score = strtof(text, &end);
+	if (end == text || *end || !(*score >= 0 && *score <= 1))
+		return cli_usage("--min-score wants a number from 0 to 1, not '%s'", text);
+	return CLI_OK;
+}
+
+static int set_format(const struct cli_option *option, char *text)
+{
+	if (boxes_format_read(option->to, text))
+		return cli_usage("--box-format wants xyxy, yxyx, xywh or cxcywh, a comma, and "
+				 "pixels or normalised, not '%s'", text);
+	return CLI_OK;
+}
+
+/* Options that were given, of those that not all words take. */
+struct given {
+	bool boxes, draw, min_score, box_format;
+	bool top, cards, output, in_flight, warmup, count, seconds, min_rate, threads;
+};
+
+/* Wrong usage of the options for boxes, or CLI_OK. */
+static int check_boxes(const struct program_run *r, const struct given *given)
+{
+	if (!given->boxes)
+		return !given->draw && !given->min_score && !given->box_format ? CLI_OK :
+		       cli_usage("--draw, --min-score and --box-format are for --boxes");
+	if (given->top || r->cards)
+		return cli_usage("--boxes takes neither --top nor --cards");
+	return r->picture_count == 1 ? CLI_OK : cli_usage("--boxes wants one --image");
+}
 
 static int run(struct program_run *r, bool json)
 {
@@ -79,36 +141,12 @@ static int run(struct program_run *r, bool json)
 	return ret;
 }
 
-static int add_picture(const struct cli_option *option, char *path)
-{
-	struct program_run *r = option->to;
-
-	r->pictures[r->picture_count++] = path;
-	return CTL_OK;
-}
-
-static int set_rate(const struct cli_option *option, char *text)
-{
-	double *rate = option->to;
-	char *end;
-
-	*rate = strtod(text, &end);
-	if (end == text || *end || !(*rate > 0 && *rate < 1e12))
-		return cli_usage("--min-rate wants images a second, not '%s'", text);
-	return CLI_OK;
-}
-
-/* Options that were given, of those that not all words take. */
-struct given {
-	bool top, cards, output, in_flight, warmup, count, seconds, min_rate, threads;
-};
-
 static int measure(struct program_measure *m, const struct given *given, bool profile)
 {
 	if (m->run.picture_count > 1)
 		return cli_usage("all runs have the same inputs: %s", m->run.pictures[1]);
-	if (given->top || m->run.labels)
-		return cli_usage("--top and --labels are for run");
+	if (given->top || m->run.labels || m->run.box)
+		return cli_usage("--top, --labels and --boxes are for run");
 	if (!profile && given->threads)
 		return cli_usage("--threads is for run and profile");
 	if (!profile)
@@ -130,8 +168,11 @@ static int do_word(const char *word, struct program_measure *m, const struct giv
 	if (given->output || given->in_flight || given->warmup || given->count ||
 	    given->seconds || given->min_rate)
 		return cli_usage("measurements are for bench and profile");
-	if (!strcmp(word, "run"))
-		return run(&m->run, m->json);
+	if (!strcmp(word, "run")) {
+		int ret = check_boxes(&m->run, given);
+
+		return ret ? ret : run(&m->run, m->json);
+	}
 	if (strcmp(word, "info"))
 		return cli_no_word(word, words);
 	if (m->run.count)
@@ -142,6 +183,7 @@ static int do_word(const char *word, struct program_measure *m, const struct giv
 static int parse_and_do(int argc, char **argv, struct program_measure *m)
 {
 	struct program_run *r = &m->run;
+	struct program_box box = { .least = 0.3f };
 	struct given given = { 0 };
 	const struct cli_option options[] = {
 		{ CLI_TEXT("cards", &r->cards), .given = &given.cards },
@@ -150,6 +192,12 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 		{ CLI_NUMBER("top", &r->top, 0, TOP_MAX), .given = &given.top },
 		{ CLI_NUMBER("variant", &r->variant, 0, UINT32_MAX), .given = &r->variant_given },
 		{ CLI_NUMBER("threads", &r->threads, 0, VTAPROG_THREADS_MAX), .given = &given.threads },
+		{ CLI_FLAG("boxes", &given.boxes) },
+		{ CLI_TEXT("draw", &box.draw), .given = &given.draw },
+		{ .name = "min-score", .set = set_score, .to = &box.least,
+		  .given = &given.min_score },
+		{ .name = "box-format", .set = set_format, .to = &box.format,
+		  .given = &given.box_format },
 		{ CLI_FLAG("json", &m->json) },
 		{ CLI_NUMBER("count", &m->count, 1, RUNS_MAX), .given = &given.count },
 		{ .name = "duration", .set = ctl_set_seconds, .to = &m->seconds,
@@ -171,7 +219,8 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 	r->path = argv[1];
 	r->assigns = argv + 2;
 	r->count = argc - 2;
-	if (!given.top && !strcmp(argv[0], "run") && (r->picture_count || r->labels))
+	r->box = given.boxes ? &box : NULL;
+	if (!given.top && !r->box && !strcmp(argv[0], "run") && (r->picture_count || r->labels))
 		r->top = 5;
 	return do_word(argv[0], m, &given);
 }

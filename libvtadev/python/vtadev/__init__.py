@@ -32,14 +32,15 @@ import weakref
 from typing import (Any, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
                     Union)
 
-from . import _compile, _core, _profile
+from . import _boxes, _compile, _core, _profile
+from ._boxes import Box
 from ._compile import CompileError
 from ._core import Access, Array, Cause, Error, Fate, Fault, Lost, Reason
 from ._profile import Layer, Profile
 
-__all__ = ["Access", "Array", "Card", "CardStats", "Cause", "CompileError", "Device", "Error", "Fate",
-           "Fault", "Future", "Layer", "Lost", "Parts", "Pool", "Profile", "Program", "Rate", "Reason",
-           "Tensor", "bench", "cards", "compile", "open", "parts"]
+__all__ = ["Access", "Array", "Box", "Card", "CardStats", "Cause", "CompileError", "Device", "Error",
+           "Fate", "Fault", "Future", "Layer", "Lost", "Parts", "Pool", "Profile", "Program", "Rate",
+           "Reason", "Tensor", "bench", "cards", "compile", "open", "parts"]
 __version__ = _core.version
 
 # An input: an object with the buffer protocol or __dlpack__().
@@ -709,6 +710,22 @@ class _Runner:
             to[at:at + len(values)] = values
             at += len(values)
         return whole
+
+    def boxes(self, picture: Union[str, os.PathLike[str]], min_score: float = 0.3,
+              format: Optional[str] = None, draw: Union[str, os.PathLike[str], None] = None,
+              ) -> List[Box]:
+        """The boxes that a detector finds on a picture (PNG, JPEG), the highest score first: for
+        programs that say how a picture becomes their input. format is how outputs describe boxes,
+        as for vtactl program run --box-format. draw is a PNG file to write, the picture with them."""
+        values, name, *size = _boxes.read_input(self._image.bytes, picture)
+        if [tensor.name for tensor in self.inputs] != [name]:
+            raise TypeError("boxes() takes programs whose input is a picture, and no other input")
+        tensor = self.inputs[0]
+        plain = memoryview(values).cast(tensor.format, tensor.shape)
+        found = _boxes.take(self, self(plain), tuple(size), min_score, format)
+        if draw is not None:
+            _boxes.draw(picture, found, draw)
+        return found
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be copied: load its image again")

@@ -25,7 +25,7 @@ def _compiler():
     try:
         from . import _compiler as module
     except ModuleNotFoundError:
-        raise RuntimeError("this build of vtadev has no compiler: it was built without "
+        raise RuntimeError("this build of vtadev has no compiler, and reads no pictures: it was built without "
                            "libprotobuf-c-dev, protobuf-c-compiler and libonnx-dev") from None
     return module
 

@@ -249,6 +249,34 @@ def esrgan(out, folders):
     measured("held", pairs(HELD_PHOTOGRAPHS))
 
 
+def views(photograph, rng, count):
+    """Parts of a photograph, half as large as it or more, some of them mirrored."""
+    for i in range(count):
+        share = rng.uniform(0.5, 1) if i else 1
+        width, height = int(photograph.width * share), int(photograph.height * share)
+        x = int(rng.integers(photograph.width - width + 1))
+        y = int(rng.integers(photograph.height - height + 1))
+        view = photograph.crop((x, y, x + width, y + height))
+        view.thumbnail((800, 800), Image.Resampling.BICUBIC)
+        yield view.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if i % 2 else view
+
+
+def faces(out, folders):
+    """Photographs with people as pictures: of one group to calibrate with, of others to measure."""
+    rng = np.random.default_rng(38)
+    for what, numbers, count in (("calib", (1, 5), 12), ("pictures", (2, 3, 4, 6), 13)):
+        to = os.path.join(out, f"faces-{what}")
+        os.makedirs(to, exist_ok=True)
+        found = []
+        for n in numbers:
+            photograph = Image.open(os.path.join(folders[0], f"sample{n}.jpg")).convert("RGB")
+            found += views(photograph, rng, count)
+        for i, view in enumerate(found[:50]):
+            view.save(os.path.join(to, f"{i:02}.png"))
+    with open(os.path.join(out, "faces-labels.txt"), "w", encoding="ascii") as f:
+        f.write("face\n")
+
+
 def pictures(out, name, factor, offset, count=4):
     """The first test images as PNG files, NUMBER-LABEL.png; a pixel is value * factor + offset."""
     folder = os.path.join(out, f"{name}-pictures")
@@ -263,7 +291,7 @@ def pictures(out, name, factor, offset, count=4):
 
 
 SETS = {"mnist": mnist, "fashion": fashion, "ppocr": ppocr, "resnet50": resnet50,
-        "mobilenetv2": mobilenetv2, "esrgan": esrgan}
+        "mobilenetv2": mobilenetv2, "esrgan": esrgan, "faces": faces}
 
 
 def main():
