@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "inputs.h"
@@ -100,6 +101,20 @@ static int parse_shape(struct vtac_npy *npy, const char *header)
 	}
 }
 
+/* A file that is cut off is refused now, not after minutes of work. */
+static int check_size(const struct vtac_npy *npy, const char *path, struct vtac_error *error)
+{
+	int64_t values = 1;
+	struct stat st;
+
+	for (int i = 0; i < npy->rank; i++)
+		values *= npy->dims[i];
+	if (!fstat(npy->fd, &st) && st.st_size >= npy->at + values * npy->type->bytes)
+		return 0;
+	return fail(error, "%s: the file ends before the array's %lld values do.", path,
+		    (long long)values);
+}
+
 static int parse(struct vtac_npy *npy, const char *path, struct vtac_error *error)
 {
 	unsigned char start[12];
@@ -124,7 +139,7 @@ static int parse(struct vtac_npy *npy, const char *path, struct vtac_error *erro
 		return fail(error,
 			    "%s: an array in C order of f4, f8, u1, i1, b1, i4 or i8 is expected.",
 			    path);
-	return 0;
+	return check_size(npy, path, error);
 }
 
 int vtac_npy_open(struct vtac_npy *npy, const char *path, struct vtac_error *error)

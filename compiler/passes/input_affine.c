@@ -113,6 +113,11 @@ static int read_values(const struct vtac_images *images, unsigned int i,
 	return err;
 }
 
+unsigned int vtac_image_number(const struct vtac_images *images, unsigned int i)
+{
+	return images->number ? images->number(images->priv, i) : i;
+}
+
 int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsigned int i,
 		    const struct vtac_tensor *t, void *data)
 {
@@ -121,8 +126,9 @@ int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsi
 	if (!read_values(images, i, t, data))
 		return 0;
 	if (error && error->text[0])
-		return vtac_fail(g, NULL, "Image %u cannot be read: %s", i, error->text);
-	return vtac_fail(g, NULL, "Image %u cannot be read.", i);
+		return vtac_fail(g, NULL, "Image %u cannot be read: %s",
+				 vtac_image_number(images, i), error->text);
+	return vtac_fail(g, NULL, "Image %u cannot be read.", vtac_image_number(images, i));
 }
 
 /* 1: all values of @images were seen; 0: there are too many; -1 */

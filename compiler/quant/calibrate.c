@@ -81,16 +81,32 @@ static int read_eval(void *priv, unsigned int i, const struct vtac_tensor *t, fl
 }
 
 /* The calibration set is spread over the other images. */
+static unsigned int calib_image(const struct search *t, unsigned int i)
+{
+	unsigned int others = t->opt->images->count - t->eval.count;
+	unsigned int at = (unsigned int)((uint64_t)i * others / t->calib.count);
+
+	for (unsigned int k = 0; k < t->eval.count && eval_image(t, k) <= at; k++)
+		at++;
+	return at;
+}
+
 static int read_calib(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
 	const struct search *search = priv;
 	const struct vtac_images *all = search->opt->images;
-	unsigned int others = all->count - search->eval.count;
-	unsigned int at = (unsigned int)((uint64_t)i * others / search->calib.count);
 
-	for (unsigned int k = 0; k < search->eval.count && eval_image(search, k) <= at; k++)
-		at++;
-	return all->read(all->priv, at, t, values);
+	return all->read(all->priv, calib_image(search, i), t, values);
+}
+
+static unsigned int number_eval(void *priv, unsigned int i)
+{
+	return eval_image(priv, i);
+}
+
+static unsigned int number_calib(void *priv, unsigned int i)
+{
+	return calib_image(priv, i);
 }
 
 /* Run the passes behind this one on @g up to stats, with options @how and images @images. */
@@ -336,10 +352,10 @@ static void choose_sets(struct search *t)
 	if (n < 2)
 		return;
 	t->eval = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_eval,
-					   .priv = t, .error = t->opt->images->error };
+					   .number = number_eval, .priv = t, .error = t->opt->images->error };
 	t->eval.count = at_most(t->eval.count, fmin(EVAL_IMAGES, EVAL_WORK / work));
 	t->calib = (struct vtac_images) { .count = n - t->eval.count, .read = read_calib,
-					.priv = t, .error = t->opt->images->error };
+					.number = number_calib, .priv = t, .error = t->opt->images->error };
 	t->calib.count = at_most(t->calib.count, fmin(CALIB_IMAGES, CALIB_WORK / work));
 }
 

@@ -189,7 +189,7 @@ static void count_tensor(void *priv, const struct vtac_tensor *t, const void *da
 		r->failed = true;
 		vtac_fail(r->g, t->producer,
 			  "Tensor %.120s is infinite or not a number for calibration image %u.",
-			  t->name, r->image);
+			  t->name, vtac_image_number(r->images, r->image));
 		return;
 	}
 	count_values(s, data, n);

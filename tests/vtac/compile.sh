@@ -99,6 +99,17 @@ chart() {
 		END { exit wrong || n < 5 }'
 }
 
+# npy_with_nan FROM TO IMAGE: a copy whose image has a value that is no number
+npy_with_nan() {
+	python3 - "$@" <<-'EOF'
+		import struct, sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		at = 10 + struct.unpack_from("<H", data, 8)[0] + int(sys.argv[3]) * 4 * 28 * 28
+		struct.pack_into("<f", data, at, float("nan"))
+		open(sys.argv[2], "wb").write(data)
+	EOF
+}
+
 # All answers are right, and none if the file has other classes.
 right() {
 	"$vtac" compile -j "$@" --classes="$models/mnist-test.labels" > "$dir/one" &&
@@ -209,6 +220,14 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir/few"
 	check "mnist: classes of nothing" ends 2 "--classes needs --measure" \
 		compile "$@" --classes="$dir/few"
+	head -c 20000 "$models/mnist-calib.npy" > "$dir/cut.npy"
+	check "mnist: images that are cut off" ends 1 "cut.npy: the file ends before the array's" \
+		compile --calibrate="$dir/cut.npy" "$models/mnist.onnx"
+	for image in 0 1 2 3; do
+		npy_with_nan "$models/mnist-calib.npy" "$dir/nan.npy" $image
+		check "mnist: the image of a value that is no number: $image" ends 4 "calibration image $image." \
+			compile --calibrate="$dir/nan.npy" --images=4 "$models/mnist.onnx"
+	done
 	check "mnist: as C" as_c "$@"
 	check "mnist: without -o says that nothing is written" ends 0 "no program was written" compile "$@"
 	check "mnist: with -o says what is next" ends 0 "vtactl program run $dir/next" \
