@@ -222,6 +222,10 @@ static int lower_call(struct lowering *l, const struct vtac_call *c)
 	struct vtac_program *p = l->p;
 
 	memcpy(&step.params, &c->p, vtacpu_params_bytes(c->kernel));
+	l->work += c->need.work;
+	if (l->work > VTAIMAGE_WORK_MAX)
+		return vtac_fail(l->g, l->node, "With it, the nodes of the CPU take more than 2^42 "
+				 "multiplications in a run.");
 	if (c->need.scratch) {
 		step.scratch = (uint32_t)l->scratch_at;
 		if (p->host_bytes < l->scratch_at + c->need.scratch)

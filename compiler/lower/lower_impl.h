@@ -24,6 +24,7 @@ struct lowering {
 	struct lowered *constants;	/* by node id, from @first_id on */
 	unsigned int first_id;
 	uint32_t identity;		/* device address, 0: not made yet */
+	uint64_t work;			/* of the CPU's kernels */
 	uint64_t scratch_at;		/* in host; the same for all steps */
 };
 

@@ -175,7 +175,8 @@ static int check_operands(struct vtaimage *image, uint32_t number, const struct 
 	return 0;
 }
 
-static int check_cpu(struct vtaimage *image, uint32_t i)
+/* @work grows by the step's. */
+static int check_cpu(struct vtaimage *image, uint32_t i, uint64_t *work)
 {
 	const uint8_t *p = step_at(image, i);
 	uint32_t kernel = get32(p + STEP_KERNEL), first = get32(p + STEP_WORD);
@@ -192,6 +193,9 @@ static int check_cpu(struct vtaimage *image, uint32_t i)
 		image_say(image, "step #: @", need.why, i, 0);
 		return -VTAOPS_EINVAL;
 	}
+	*work += need.work;
+	if (*work > VTAIMAGE_WORK_MAX)
+		return image_bad(image, "the steps of the CPU take more than 2^42 multiplications");
 	if (!within(first, words + 2ull * need.operands, image->word_count))
 		return image_say(image, "step # has too few words", "", i, 0);
 	read_cpu(image, p, &s, need.operands);
@@ -204,7 +208,7 @@ static int check_cpu(struct vtaimage *image, uint32_t i)
 	return check_operands(image, i, &s, &need);
 }
 
-static int check_step(struct vtaimage *image, uint32_t i)
+static int check_step(struct vtaimage *image, uint32_t i, uint64_t *work)
 {
 	const uint8_t *p = step_at(image, i);
 
@@ -219,7 +223,7 @@ static int check_step(struct vtaimage *image, uint32_t i)
 			return image_say(image, "step # runs no stream", "", i, 0);
 		return 0;
 	case VTAIMAGE_CPU:
-		return check_cpu(image, i);
+		return check_cpu(image, i, work);
 	default:
 		return image_say(image, "step # is of no kind that is known", "", i, 0);
 	}
@@ -227,10 +231,11 @@ static int check_step(struct vtaimage *image, uint32_t i)
 
 int image_check_steps(struct vtaimage *image)
 {
+	uint64_t work = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < image->step_count; i++)
-		err = check_step(image, i);
+		err = check_step(image, i, &work);
 	return err;
 }
 

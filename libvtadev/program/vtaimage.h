@@ -46,6 +46,8 @@ extern "C" {
 #define VTAIMAGE_STEPS_MAX	65536
 #define VTAIMAGE_TEXT_MAX	(16u << 20)	/* bytes of each text */
 #define VTAIMAGE_VARIANTS_MAX	64
+/* Most of vtacpu_need.work of all steps of a run: an hour of a fast processor. */
+#define VTAIMAGE_WORK_MAX	(1ull << 42)
 
 /* Alignment of the host's memory, the constants and scratch memory, in bytes. */
 #define VTAIMAGE_HOST_ALIGN	64

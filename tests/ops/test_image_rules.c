@@ -362,4 +362,41 @@ TEST(variants_have_the_same_inputs_in_other_shapes)
 	pair_free(&p);
 }
 
+/* A small file does not compute for days: each step may take its time, not all of them. */
+TEST(the_work_of_a_run_has_a_limit)
+{
+	enum { STEPS = 100, SIDE = 1u << 12 };
+	static struct vtaimage_step steps[STEPS];
+	struct vtacpu_need need;
+	struct vtaimage v;
+	struct pair p;
+
+	pair_make(&p, &net.core);
+	for (unsigned int i = 0; i < STEPS; i++)
+		steps[i] = (struct vtaimage_step) {
+			.kind = VTAIMAGE_CPU, .kernel = VTACPU_GEMM_F32, .scratch = 128,
+			.params.gemm_f32.mat = { .batch = { 1, 1, 1 }, .m = SIDE, .n = SIDE,
+						 .k = SIDE },
+			.params.gemm_f32.alpha = 1,
+			.io = { { VTAIMAGE_IN_HOST, 0 }, { VTAIMAGE_IN_HOST, 0 },
+				{ VTAIMAGE_NOWHERE, 0 }, { VTAIMAGE_IN_HOST, 1 << 20 } },
+		};
+	assert_int_equal(vtacpu_need(VTACPU_GEMM_F32, &steps[0].params, &need), 0);
+	p.source.steps = steps;
+	p.source.tensor_count = 2;
+	p.source.host_bytes = (1 << 20) + 4 * SIDE * SIDE;
+	for (unsigned int i = 0; i < 2; i++) {
+		p.source.step_count = (uint32_t)(VTAIMAGE_WORK_MAX / need.work) + i;
+		assert_true(p.source.step_count <= STEPS);
+		p.source.text[VTAIMAGE_REPORT].bytes = 0;
+		p.size = vtaimage_size(&p.source);
+		free(p.image);
+		p.image = malloc(p.size);
+		assert_int_equal(vtaimage_write(&p.source, p.image, p.size, &v),
+				 i ? -VTAOPS_EINVAL : 0);
+	}
+	assert_string_equal(v.why, "the steps of the CPU take more than 2^42 multiplications");
+	pair_free(&p);
+}
+
 GROUP(setup, teardown);
