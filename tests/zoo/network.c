@@ -215,32 +215,101 @@ static float number(uint32_t type, const void *data, int64_t i)
 	}
 }
 
-/* The SQNR of output @i, of @have values, in dB; NAN after an error. */
-static double compare(struct zoo *z, unsigned int i, const struct vtaimage_tensor *t,
-		      int64_t have, const void *data)
+/* An output, and what ONNX Runtime has computed for it. */
+struct result {
+	const struct vtaimage_tensor *t;
+	uint8_t *data;
+	float *want;
+	int64_t n, rows;	/* values in use; rows of them, if data decides how many */
+};
+
+static int read_wanted(struct zoo *z, unsigned int i, struct result *r)
 {
-	double signal = 0, noise = 0;
 	struct vtac_npy npy;
 	int64_t n = 1;
-	float *want;
 
 	if (open_array(z, &npy, "out", i))
-		return NAN;
+		return -1;
 	for (int k = 0; k < npy.rank; k++)
 		n *= npy.dims[k];
-	want = malloc((size_t)n * sizeof(*want) + 1);
-	if (n != have)
-		fail(z, t->name, "the output has another size");
-	else if (!vtac_npy_read(&npy, 0, n, want, &z->error))
-		for (int64_t k = 0; k < n; k++) {
-			double off = (double)number(t->type, data, k) - (double)want[k];
-
-			signal += (double)want[k] * (double)want[k];
-			noise += isnan(off) ? INFINITY : off * off;
-		}
-	free(want);
+	r->want = malloc((size_t)n * sizeof(*r->want) + 1);
+	if (n != r->n)
+		fail(z, r->t->name, "the output has another size");
+	else
+		vtac_npy_read(&npy, 0, n, r->want, &z->error);
 	vtac_npy_close(&npy);
-	return z->error.text[0] ? NAN : ratio(signal, noise);
+	return z->error.text[0] ? -1 : 0;
+}
+
+/* ---- rows: objects that were found, by falling scores ---- */
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) <= 1e-4 * (fabs(a) + fabs(b)) + 1e-6;
+}
+
+/*
+ * Is row @i wanted as row @k? Then all its values are there, and the scores, one for each row, say
+ * so little about the order of the two that rounding decides it.
+ */
+static bool is_row(const struct result *r, unsigned int n, int64_t i, int64_t k)
+{
+	for (; n--; r++) {
+		int64_t size = r->n / r->rows;
+
+		for (int64_t v = 0; v < size; v++)
+			if (!is_near(number(r->t->type, r->data, i * size + v),
+				     r->want[k * size + v]))
+				return false;
+		if (size == 1 && r->t->type == VTACPU_F32 && !is_near(r->want[i], r->want[k]))
+			return false;
+	}
+	return true;
+}
+
+/* The row that each row of @n outputs is wanted as; its own if there is none like it. */
+static int64_t *match_rows(const struct result *r, unsigned int n)
+{
+	int64_t rows = r->rows, *as = calloc((size_t)rows + 1, sizeof(*as));
+	bool *taken = calloc((size_t)rows + 1, sizeof(*taken));
+
+	for (int64_t i = 0; i < rows; i++) {
+		as[i] = -1;
+		for (int64_t far = 0; far < rows && as[i] < 0; far++)
+			for (int side = -1; side <= 1 && as[i] < 0; side += 2) {
+				int64_t k = i + side * far;
+
+				if (k >= 0 && k < rows && !taken[k] && is_row(r, n, i, k))
+					as[i] = k;
+			}
+		if (as[i] >= 0)
+			taken[as[i]] = true;
+	}
+	for (int64_t i = 0, k = 0; i < rows; i++)
+		if (as[i] < 0) {
+			while (taken[k])
+				k++;
+			taken[k] = true;
+			as[i] = k;
+		}
+	free(taken);
+	return as;
+}
+
+/* The SQNR in dB. @as: the row that each row is wanted as, or NULL */
+static double compare(const struct result *r, const int64_t *as)
+{
+	int64_t size = r->rows > 0 ? r->n / r->rows : r->n;
+	double signal = 0, noise = 0;
+
+	for (int64_t k = 0; k < r->n; k++) {
+		double want = r->want[as ? as[k / size] * size + k % size : k];
+		double off = (double)number(r->t->type, r->data, k) - want;
+
+		signal += want * want;
+		noise += isnan(off) ? INFINITY : off * off;
+	}
+	return ratio(signal, noise);
 }
 
 static int put_inputs(struct zoo *z, struct vtaprog *prog)
@@ -261,50 +330,83 @@ static int put_inputs(struct zoo *z, struct vtaprog *prog)
 	return err ? fail(z, "inputs", "") : 0;
 }
 
-/* The values of output @i that are in use: all, or so many rows as data decides. -1: an error. */
-static int64_t count_values(struct zoo *z, struct vtaprog *prog, uint32_t i)
+/* Counts the values of output @i that are in use: all, or so many rows as data decides. */
+static int count_values(struct zoo *z, struct vtaprog *prog, uint32_t i, struct result *r)
 {
-	const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
-	int64_t rows, n = 1;
+	int64_t n = 1, rows;
 	uint32_t dim = 0;
 
-	for (uint32_t k = 1; k < t->rank; k++)
-		n *= t->dims[k];
+	for (uint32_t k = 1; k < r->t->rank; k++)
+		n *= r->t->dims[k];
 	rows = vtaprog_size(prog, i, &dim);
-	if (rows == -ENODATA)
-		return t->rank ? n * t->dims[0] : n;
+	if (rows == -ENODATA) {
+		r->n = n * r->t->dims[0];
+		return 0;
+	}
 	if (rows < 0 || dim)
-		return fail(z, t->name, "no rows whose number data decides");
-	return n * rows;
+		return fail(z, r->t->name, "no rows whose number data decides");
+	r->n = n * rows;
+	r->rows = rows;
+	return 0;
+}
+
+/* Output @i of the program, the file's @output. */
+static int read_result(struct zoo *z, struct vtaprog *prog, uint32_t i, unsigned int output,
+		       struct result *r)
+{
+	r->t = vtaprog_tensor(prog, i);
+	r->data = malloc(vtaprog_bytes(r->t) + 1);
+	if (vtaprog_get(prog, i, r->data))
+		return fail(z, r->t->name, "the output cannot be read");
+	return count_values(z, prog, i, r) || read_wanted(z, output, r) ? -1 : 0;
+}
+
+/* Have all of @n outputs the same number of rows, which data decides? */
+static bool have_rows(const struct result *r, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (r[i].rows < 1 || r[i].rows != r->rows)
+			return false;
+	return n > 0;
+}
+
+static void print_comparison(struct zoo *z, const struct result *r, unsigned int n)
+{
+	int64_t *as = have_rows(r, n) ? match_rows(r, n) : NULL;
+	unsigned int differ = 0;
+	double least = 200;
+
+	for (unsigned int i = 0; i < n; i++) {
+		int64_t bytes = r[i].n * (int64_t)vtac_dtype_size(z->g->outputs[i]->dtype);
+
+		differ += bytes > 0 && memcmp(r[i].data, z->computed[i], (size_t)bytes) != 0;
+		least = fmin(least, compare(&r[i], as));
+	}
+	free(as);
+	printf("sqnr %.1f\ndiffer %u\n", least, differ);
 }
 
 static int compare_outputs(struct zoo *z, struct vtaprog *prog)
 {
-	unsigned int output = 0, differ = 0;
-	double least = 200;
+	struct result *results = calloc(vtaprog_tensors(prog) + 1, sizeof(*results));
+	unsigned int n = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < vtaprog_tensors(prog); i++) {
-		const struct vtaimage_tensor *t = vtaprog_tensor(prog, i);
-		double sqnr;
-		int64_t n;
-		void *data;
-
-		if (t->role != VTAIMAGE_OUTPUT)
-			continue;
-		data = malloc(vtaprog_bytes(t) + 1);
-		n = vtaprog_get(prog, i, data) ? fail(z, t->name, "the output cannot be read") :
-			count_values(z, prog, i);
-		sqnr = n < 0 ? NAN : compare(z, output, t, n, data);
-		n *= (int64_t)vtac_dtype_size(z->g->outputs[output]->dtype);
-		differ += n > 0 && memcmp(data, z->computed[output], (size_t)n) != 0;
-		free(data);
-		if (isnan(sqnr))
-			return -1;
-		least = fmin(least, sqnr);
-		output++;
+	for (uint32_t i = 0; i < vtaprog_tensors(prog) && !err; i++)
+		if (vtaprog_tensor(prog, i)->role == VTAIMAGE_OUTPUT) {
+			err = read_result(z, prog, i, n, &results[n]);
+			n++;
+		}
+	if (!err)
+		print_comparison(z, results, n);
+	for (unsigned int i = 0; i < n; i++) {
+		free(results[i].data);
+		free(results[i].want);
 	}
-	printf("sqnr %.1f\ndiffer %u\n", least, differ);
-	return output + z->g->n_sizes == z->g->n_outputs ? 0 :
+	free(results);
+	if (err)
+		return -1;
+	return n + z->g->n_sizes == z->g->n_outputs ? 0 :
 	       fail(z, "the program", "an output is missing");
 }
 
