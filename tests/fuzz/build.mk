@@ -74,7 +74,7 @@ FUZZ_SHARE_values := 10
 FUZZ_SHARE_image := 2
 FUZZ_SHARE_lower := 1
 # Seeds of a target, beside the corpus that was kept.
-FUZZ_SEEDS_onnx = $(ONNX_NODES_DATA) tests/vtac/microsoft tests/vtac/hostile.py
+FUZZ_SEEDS_onnx = $(ONNX_NODES_DATA) tests/vtac/microsoft tests/vtac/control.py tests/vtac/hostile.py
 # $(call libfuzzer,OPERATIONS,PROGRAM...): for tests/run
 libfuzzer = $(foreach p,$(2),$(call libfuzzer-one,$(1),$(p),$(patsubst parse-%,%,$(notdir $(p)))))
 libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1) / 100 * $(FUZZ_SHARE_$(3)) )) $(FUZZ_SEEDS_$(3))"

@@ -3,6 +3,7 @@
 """If, Loop and Scan: programs against numpy, and sub-graphs that are wrong.
 
     control.py VTAC VTACTL
+    control.py -w DIRECTORY     write the models: a fuzzer starts from them
 
 Each program runs on the device soft with several inputs, which decide conditions and counts.
 Prints TAP.
@@ -398,6 +399,14 @@ def run_pair(vtactl, given, want):
     return all(same(np.load(f"out_{name}.npy"), array) for name, array in want.items())
 
 
+def write(where):
+    """Each model as a file."""
+    for function in CASES:
+        onnx.save(function()[0], os.path.join(where, f"{function.__name__}.onnx"))
+    for name, (_, make) in WRONG.items():
+        onnx.save(make(), os.path.join(where, f"{name}.onnx"))
+
+
 def main():
     """All cases."""
     vtac, vtactl = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -425,4 +434,8 @@ def main():
     return tap.failed
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "-w":
+        write(sys.argv[2])
+    else:
+        sys.exit(main())
