@@ -68,6 +68,8 @@ static const char help[] =
 	"      --split=WHAT       finer steps in twice as many channels, for no layer, the first or\n"
 	"                         the early ones: auto, no, first or early\n"
 	"      --merge=WHAT       convolutions that are added as one: auto, no or sums\n"
+	"      --functions=HOW    formulas of functions, of few cycles or hardly less exact than\n"
+	"                         rounding: auto, fast or exact\n"
 	"      --power-of-two     scales are powers of two: no multiplications\n"
 	"      --per-tensor       one scale for all channels of a layer\n"
 	"\n"
@@ -210,6 +212,7 @@ static int parse(struct compile *c, int argc, char **argv)
 		{ CLI_WORD("equalise", &q->equalise) },
 		{ CLI_WORD("split", &q->split) },
 		{ CLI_WORD("merge", &q->merge) },
+		{ CLI_WORD("functions", &q->functions) },
 		{ CLI_FLAG("power-of-two", &q->power_of_two) },
 		{ CLI_FLAG("per-tensor", &q->per_tensor) },
 		{ .name = "dump-after", .set = set_pass, .to = &c->dump },

@@ -51,6 +51,11 @@ enum vtac_split { VTAC_SPLIT_AUTO, VTAC_SPLIT_NONE, VTAC_SPLIT_FIRST, VTAC_SPLIT
 /* Convolutions that are added are merged into one convolution (merge_conv_add.c), or not. */
 enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
 
+/*
+ * Formulas of functions (function.c): of the fewest cycles, or with hardly more error than rounding
+ */
+enum vtac_functions { VTAC_FUNCTIONS_AUTO, VTAC_FUNCTIONS_FAST, VTAC_FUNCTIONS_EXACT };
+
 /* calibrate.c chooses by measured error for each AUTO. */
 struct vtac_quant_options {
 	enum vtac_range range;
@@ -59,6 +64,7 @@ struct vtac_quant_options {
 	enum vtac_equalise equalise;
 	enum vtac_split split;
 	enum vtac_merge merge;
+	enum vtac_functions functions;	/* AUTO: and may leave some to the CPU */
 	bool per_tensor;		/* one multiplier for all channels of a layer */
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;

@@ -4,7 +4,8 @@
  * candidate goes through the passes behind this one with a calibration set, and its error is
  * measured on an evaluation set of other images. The search takes one option after the other: first
  * layers whole or in two parts, then the equalisation of channels, residuals added to sums or to
- * outputs, and the ranges of activations.
+ * outputs, the ranges of activations, and the formulas of functions. The last step leaves functions
+ * to the CPU that would cost the network's outputs much of their accuracy on the card.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,9 +25,22 @@
 #define BETTER_BY_FAR	0.9
 /* A few images estimate ranges badly, so overriding the default needs a large improvement. */
 #define BETTER_BEYOND_DOUBT	0.5
+/*
+ * Loss of the outputs by functions on the card that is allowed, in dB, and what chance adds to it:
+ * three standard deviations of the ratio of two sums of n squared errors are 26 dB / sqrt(n).
+ * Errors of an image depend on each other: it counts as some of its values.
+ */
+#define LOSS_MAX	3
+#define LOSS_CHANCE	26
+#define ERRORS_MAX	16
 
 /* Combinations of split, merge and equalise */
 #define CANDIDATES	((VTAC_SPLIT_EARLY + 1) * (VTAC_MERGE_SUMS + 1) * (VTAC_EQUALISE_FULL + 1))
+
+/* Noise / signal: of what the card computes last, and of the network's outputs */
+struct noise {
+	double card, outputs;
+};
 
 struct search {
 	const struct vtac_options *opt;
@@ -36,7 +50,7 @@ struct search {
 	struct vtac_graph *graphs[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1]
 		[VTAC_EQUALISE_FULL + 1];
 	struct vtac_quant_options best;
-	double least;			/* noise / signal with it */
+	struct noise least;		/* with it */
 	unsigned int done, most;	/* candidates: evaluated, at most */
 };
 
@@ -165,8 +179,19 @@ static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a
 	return n ? sum / n : pow(10, -a->output_sqnr / 10);
 }
 
+/* Likewise of the network's outputs, which are the same ones whatever the card computes. */
+static double noise_of_outputs(const struct vtac_graph *g, const struct vtac_accuracy *a)
+{
+	double sum = 0;
+
+	for (unsigned int i = 0; i < g->n_outputs; i++)
+		if (a->each[g->outputs[i]->id] != 0)
+			sum += pow(10, -a->each[g->outputs[i]->id] / 10);
+	return sum;
+}
+
 /* Returns 0 with *noise, 1 if the candidate cannot be quantised, or -1. */
-static int evaluate(struct search *t, const struct vtac_quant_options *how, double *noise)
+static int evaluate(struct search *t, const struct vtac_quant_options *how, struct noise *noise)
 {
 	const struct vtac_graph *from = calibrated_graph(t, how);
 	struct vtac_graph *g = from ? vtac_graph_clone(from) : NULL;
@@ -181,7 +206,7 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, doub
 	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ||
 	      vtac_measure(t->g, g, &opt, &t->eval, &a) ? 1 : 0;
 	if (!err)
-		*noise = noise_of(g, &a);
+		*noise = (struct noise) { noise_of(g, &a), noise_of_outputs(g, &a) };
 	vtac_graph_free(g);
 	t->done++;
 	return err;
@@ -202,12 +227,12 @@ static void drop_others(struct search *t)
 
 static int take_if_better(struct search *t, struct vtac_quant_options how, double better)
 {
-	double noise;
+	struct noise noise;
 	int ret = evaluate(t, &how, &noise);
 
 	if (ret < 0)
 		return -1;
-	if (!ret && noise < t->least * better) {
+	if (!ret && noise.card < t->least.card * better) {
 		t->best = how;
 		t->least = noise;
 	}
@@ -232,7 +257,7 @@ static bool has_residuals(const struct vtac_graph *g)
 static int search_equalise(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
-	double none = t->least;
+	double none = t->least.card;
 
 	if (asked->equalise != VTAC_EQUALISE_AUTO)
 		return 0;
@@ -240,7 +265,7 @@ static int search_equalise(struct search *t, const struct vtac_quant_options *as
 	if (take_if_better(t, how, 1 / BETTER_BEYOND_DOUBT))
 		return -1;
 	how.equalise = VTAC_EQUALISE_FULL;
-	return t->least < none * BETTER ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
+	return t->least.card < none * BETTER ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
 static int search_residual(struct search *t, const struct vtac_quant_options *asked)
@@ -269,12 +294,144 @@ static int search_range(struct search *t, const struct vtac_quant_options *asked
 	return asked->range == VTAC_RANGE_AUTO ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
+/* ---- functions of one tensor ---- */
+
+static bool is_card_function(const struct vtac_node *node)
+{
+	return node->device == VTAC_CARD && vtac_is_function(node);
+}
+
+static bool has_card_functions(const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (is_card_function(g->nodes[i]))
+			return true;
+	return false;
+}
+
+static int search_formulas(struct search *t, const struct vtac_quant_options *asked)
+{
+	struct vtac_quant_options how = t->best;
+
+	how.functions = VTAC_FUNCTIONS_EXACT;
+	return asked->functions == VTAC_FUNCTIONS_AUTO && has_card_functions(t->g) ?
+		take_if_better(t, how, BETTER_BY_FAR) : 0;
+}
+
+/* Functions of the float graph, in its order */
+struct functions {
+	struct vtac_node **nodes;
+	unsigned int count;
+	double on_cpu, most;	/* noise of the outputs with all there, and what is allowed */
+};
+
+/* The factor of noise that counts as a loss: values decide, where they are enough. */
+static double loss_allowed(const struct search *t)
+{
+	double n = 0;
+
+	for (unsigned int i = 0; i < t->g->n_outputs; i++)
+		n += (double)vtac_elements(t->g->outputs[i]);
+	n = fmax(fmin(n, ERRORS_MAX), 1) * t->eval.count;
+	return pow(10, (LOSS_MAX + LOSS_CHANCE / sqrt(n)) / 10);
+}
+
+static void place(const struct functions *f, unsigned int first, unsigned int n,
+		  enum vtac_device device)
+{
+	for (unsigned int i = first; i < first + n; i++)
+		f->nodes[i]->device = device;
+}
+
+/* Returns 0 with the outputs' *noise for the devices of t->g, infinite if it fails there; or -1. */
+static int evaluate_devices(struct search *t, double *noise)
+{
+	struct vtac_graph **kept = &t->graphs[t->best.split][t->best.merge][t->best.equalise];
+	struct vtac_graph *before = *kept;
+	struct noise both;
+	int ret;
+
+	*kept = NULL;
+	ret = evaluate(t, &t->best, &both);
+	*noise = ret ? INFINITY : both.outputs;
+	/* After an error the graph has the reason. */
+	if (ret >= 0) {
+		vtac_graph_free(*kept);
+		*kept = before;
+	} else {
+		vtac_graph_free(before);
+	}
+	return ret < 0 ? -1 : 0;
+}
+
+/* Bring @n functions from @first on back to the card, or those that keep the noise allowed. */
+static int bring_back(struct search *t, const struct functions *f, unsigned int first,
+		      unsigned int n)
+{
+	double noise;
+
+	t->most++;	/* rare: not counted before */
+	place(f, first, n, VTAC_CARD);
+	if (evaluate_devices(t, &noise))
+		return -1;
+	if (noise <= f->most)
+		return 0;
+	place(f, first, n, VTAC_CPU);
+	if (n > 1)
+		return bring_back(t, f, first, n / 2) ||
+		       bring_back(t, f, first + n / 2, n - n / 2) ? -1 : 0;
+	f->nodes[first]->why = vtac_text(t->g,
+					 "On the card its rounding would raise the noise of the "
+					 "outputs by %.1f dB: measured on calibration images.",
+					 10 * log10(noise / f->on_cpu));
+	return f->nodes[first]->why ? 0 : -1;
+}
+
+static int search_devices(struct search *t, const struct vtac_quant_options *asked)
+{
+	struct functions f = { .nodes = vtac_alloc(t->g, t->g->n_nodes + 1u, sizeof(*f.nodes)) };
+
+	if (!f.nodes)
+		return -1;
+	for (unsigned int i = 0; i < t->g->n_nodes; i++)
+		if (is_card_function(t->g->nodes[i]))
+			f.nodes[f.count++] = t->g->nodes[i];
+	if (asked->functions != VTAC_FUNCTIONS_AUTO || !f.count)
+		return 0;
+	place(&f, 0, f.count, VTAC_CPU);
+	if (evaluate_devices(t, &f.on_cpu))
+		return -1;
+	f.most = f.on_cpu * loss_allowed(t);
+	if (t->least.outputs > f.most)
+		return f.count > 1 ? bring_back(t, &f, 0, f.count / 2) ||
+				     bring_back(t, &f, f.count / 2, f.count - f.count / 2) :
+		       bring_back(t, &f, 0, 1);
+	place(&f, 0, f.count, VTAC_CARD);
+	return 0;
+}
+
+/* The same nodes of @g, whose copy was searched, to their devices. */
+static int take_devices(struct vtac_graph *g, const struct vtac_graph *searched)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+
+		if (node->device == searched->nodes[i]->device)
+			continue;
+		node->device = searched->nodes[i]->device;
+		node->why = vtac_text(g, "%s", searched->nodes[i]->why);
+		if (!node->why)
+			return -1;
+	}
+	return 0;
+}
+
 /* Find defaults that fit 32 bits and the other limits of the card. */
 static int search_defaults(struct search *t, const struct vtac_quant_options *asked)
 {
 	if (take_if_better(t, t->best, BETTER))
 		return -1;
-	if (t->least < INFINITY || asked->merge != VTAC_MERGE_AUTO)
+	if (t->least.card < INFINITY || asked->merge != VTAC_MERGE_AUTO)
 		return 0;
 	t->best.merge = VTAC_MERGE_NONE;
 	return take_if_better(t, t->best, BETTER);
@@ -303,13 +460,16 @@ static struct vtac_quant_options default_options(const struct vtac_graph *g,
 		how.split = VTAC_SPLIT_NONE;
 	if (how.merge == VTAC_MERGE_AUTO)
 		how.merge = VTAC_MERGE_SUMS;
+	if (how.functions == VTAC_FUNCTIONS_AUTO)
+		how.functions = VTAC_FUNCTIONS_FAST;
 	return how;
 }
 
-static bool has_auto(const struct vtac_quant_options *asked)
+static bool has_auto(const struct vtac_graph *g, const struct vtac_quant_options *asked)
 {
 	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
-	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO;
+	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO ||
+	       (asked->functions == VTAC_FUNCTIONS_AUTO && has_card_functions(g));
 }
 
 /* Billions of multiplications for an image, at least 1. */
@@ -362,18 +522,21 @@ static void choose_sets(struct search *t)
 /* Most candidates of the search, without that for a network beyond the limits of sums. */
 static unsigned int count_candidates(const struct search *t, const struct vtac_quant_options *asked)
 {
+	bool functions = asked->functions == VTAC_FUNCTIONS_AUTO && has_card_functions(t->g);
+
 	return 1u + (asked->split == VTAC_SPLIT_AUTO && vtac_can_channel_split(t->g)) +
 	       2 * (asked->equalise == VTAC_EQUALISE_AUTO) +
 	       (asked->residual == VTAC_RESIDUAL_AUTO && has_residuals(t->g)) +
-	       (asked->range == VTAC_RANGE_AUTO);
+	       (asked->range == VTAC_RANGE_AUTO) + 2 * functions;
 }
 
 static int find_best(struct search *t, const struct vtac_quant_options *asked)
 {
 	t->most = count_candidates(t, asked);
-	if (has_auto(asked) && t->eval.count &&
+	if (has_auto(t->g, asked) && t->eval.count &&
 	    (search_defaults(t, asked) || search_split(t, asked) || search_equalise(t, asked) ||
-	     search_residual(t, asked) || search_range(t, asked)))
+	     search_residual(t, asked) || search_range(t, asked) || search_formulas(t, asked) ||
+	     search_devices(t, asked)))
 		return -1;
 	return 0;
 }
@@ -386,9 +549,10 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	static const char *const split[] = { "auto", "no", "first", "early" };
 
 	snprintf(buf, VTAC_QUANT_TEXT,
-		 "range %s, residuals added %s, channels equalised: %s, layers split: %s%s",
+		 "range %s, residuals added %s, channels equalised: %s, layers split: %s%s%s",
 		 ranges[how->range], residuals[how->residual], equal[how->equalise],
-		 split[how->split], how->merge == VTAC_MERGE_SUMS ? ", sums merged" : "");
+		 split[how->split], how->merge == VTAC_MERGE_SUMS ? ", sums merged" : "",
+		 how->functions == VTAC_FUNCTIONS_EXACT ? ", functions exact" : "");
 	return buf;
 }
 
@@ -410,13 +574,14 @@ const struct vtac_tensor *vtac_lacks_scale(const struct vtac_graph *g)
 static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 			  const struct vtac_quant_options *asked, struct vtac_quant_options *how)
 {
-	struct search t = { .opt = opt, .best = default_options(g, asked), .least = INFINITY };
+	struct search t = { .opt = opt, .best = default_options(g, asked),
+			    .least = { INFINITY, INFINITY } };
 	int err = -1;
 
 	t.g = vtac_graph_clone(g);
 	if (t.g) {
 		choose_sets(&t);
-		err = find_best(&t, asked);
+		err = find_best(&t, asked) || take_devices(g, t.g) ? -1 : 0;
 	}
 	free_graphs(&t, g, err);
 	vtac_graph_free(t.g);

@@ -7,7 +7,8 @@
  * fewest knots is found, and tried with factors of each number of binary places. A function that is
  * 0 at 0 may be x times such a path, and one that is odd around 0 has pairs of knots, which are one
  * ramp each. The formula of the least cycles is taken whose results are at most a step from the
- * rounded ones, and whose mean error is at most twice that of rounding (in power), if there is one.
+ * rounded ones, and whose mean error is at most twice that of rounding (in power), if there is one;
+ * or 1.15 times, if the options want exact functions. If there is none, that of the least error is.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@
 #define INPUTS		256
 #define HEIGHTS		9	/* of a knot that are tried, within its window */
 #define PLACES_MAX	14
-#define RMS_MAX		0.41	/* steps: rounding's own error is 1 / sqrt(12) */
+#define RMS_FAST	0.41	/* steps: rounding's own error is 1 / sqrt(12) */
+#define RMS_EXACT	0.31
 #define WORST_MAX	1.45	/* of a path: rounded, it is a step apart at most */
 
 /* Exact results for the inputs @first to @last, in steps of the output, and the limits there. */
@@ -28,6 +30,7 @@ struct target {
 	int first, last;
 	int zero, out_zero;	/* the integers of 0 */
 	int lo, hi;		/* of outputs */
+	double rms_most;	/* steps of a good formula's mean error */
 	double exact[INPUTS];	/* by input - least; NaN: any result will do */
 };
 
@@ -388,9 +391,9 @@ static bool measure(const struct target *t, struct draft *d)
 	return d->worst <= 1;
 }
 
-static bool is_better(const struct draft *a, const struct draft *b)
+static bool is_better(const struct target *t, const struct draft *a, const struct draft *b)
 {
-	bool good = a->rms <= RMS_MAX, was = b->rms <= RMS_MAX;
+	bool good = a->rms <= t->rms_most, was = b->rms <= t->rms_most;
 
 	if (!b->formula.count || good != was)
 		return !b->formula.count || good;
@@ -417,7 +420,7 @@ static void try_form(struct fit *f, const struct form *form)
 	for (int places = PLACES_MAX; places >= 0; places--) {
 		draw_path(&f->target, form, &f->path, places, &f->draft);
 		if (set_constants(&f->target, form, places, &f->draft) &&
-		    measure(&f->target, &f->draft) && is_better(&f->draft, &f->best))
+		    measure(&f->target, &f->draft) && is_better(&f->target, &f->draft, &f->best))
 			f->best = f->draft;
 	}
 }
@@ -452,12 +455,14 @@ static void try_all_inputs(struct fit *f)
 
 static void try_forms(struct fit *f)
 {
-	static const double distances[] = { 0.35, 0.5, 0.7, 1, WORST_MAX };
+	static const double distances[] = { 0.2, 0.35, 0.5, 0.7, 1, WORST_MAX };
 	const struct target *t = &f->target;
 	double at_zero = t->exact[t->zero - t->least];
 	bool through_zero = fabs(at_zero - t->out_zero) < 0.01;
+	/* The nearest paths have so many knots that no fast formula comes of them. */
+	unsigned int first = t->rms_most < RMS_FAST ? 0 : 1;
 
-	for (unsigned int i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)
+	for (unsigned int i = first; i < sizeof(distances) / sizeof(distances[0]); i++)
 		for (int kind = 0; kind < 4; kind++) {
 			const struct form form = { .times = kind & 1, .mirrored = kind & 2,
 						   .distance = distances[i] };
@@ -476,6 +481,7 @@ static void set_target(const struct quantiser *q, const struct vtac_node *node, 
 	uint32_t n = 2 * (uint32_t)q->in_top + 2;
 
 	*t = (struct target) {
+		.rms_most = q->how.functions == VTAC_FUNCTIONS_EXACT ? RMS_EXACT : RMS_FAST,
 		.core = q->core, .least = -q->in_top - 1, .most = q->in_top,
 		.first = q->lo[x->id], .last = q->hi[x->id], .zero = q->zero[x->id],
 		.out_zero = q->zero[y->id], .lo = node->post.lo, .hi = node->post.hi };

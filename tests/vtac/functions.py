@@ -210,6 +210,35 @@ class Suite:
         why = [k.get("why", "") for k in r["nodes"] if "infinite" in k.get("why", "")]
         return None if len(why) == 1 else json.dumps(r["nodes"], indent=1)
 
+    def lossy(self):
+        """A power that loses small values as an integer is left to the CPU, what follows is not."""
+        n = Net()
+        x = n.add("Pow", [n.conv("x", k=3), n.constant(4)])
+        x = n.add("Sqrt", [n.add("Sqrt", [x])])
+        y = n.add("Relu", [n.conv(n.add("Tanh", [n.conv(x, k=3)]))])
+        fixed = self.compile(n, y, options=["--no-prune", "--functions=fast"])
+        r = self.compile(n, y, options=["--no-prune"])
+        cpu = [k for k in r["nodes"] if "raise the noise" in k.get("why", "")]
+        if fixed["regions"] != 1 or not cpu or r["sqnr"] < fixed["sqnr"] + 3 or \
+           "t1" not in [k["name"] for k in cpu] or "t5" in [k["name"] for k in cpu]:
+            return json.dumps([fixed["regions"], fixed["sqnr"], r["sqnr"], r["nodes"]], indent=1)
+        return None
+
+    def exact(self):
+        """Exact formulas have hardly more error than rounding, and take more cycles."""
+        n, y = mobile(silu, sigmoid, 10)
+        mean, cycles = {}, {}
+        for how in "fast", "exact":
+            r = self.compile(n, y, 56, options=[f"--functions={how}"])
+            mean[how] = [k["function"]["rms"] for k in r["nodes"] if "function" in k]
+            cycles[how] = r["cycles"]
+            if ("functions exact" in r["integers"]) != (how == "exact"):
+                return r["integers"]
+        if max(mean["exact"]) > 0.33 or max(mean["fast"]) < 0.35 or \
+           cycles["exact"] <= cycles["fast"]:
+            return f"{mean}, {cycles}"
+        return None
+
 
 def main():
     print("TAP version 13")
@@ -223,6 +252,8 @@ def main():
         s.check("a network like MobileNetV3 is one region", s.network(hard_swish, hard_sigmoid))
         s.check("a network with GELU is one region", s.network(gelu, sigmoid))
         s.check("the CPU computes a function at the end", s.costly())
+        s.check("the CPU computes a function that would cost the outputs' accuracy", s.lossy())
+        s.check("exact formulas are nearly as good as rounding", s.exact())
         s.check("the CPU computes a function without limits", s.infinite())
     print(f"1..{s.count}")
     return s.failed > 0

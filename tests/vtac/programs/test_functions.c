@@ -231,13 +231,15 @@ static void check_card(const struct trial *t, const struct vtac_options *opt,
 }
 
 /* All functions and pairs on a core. */
-static void try_all(const struct core_config *cfg)
+static void try_all(const struct core_config *cfg, enum vtac_functions how)
 {
-	struct vtac_options opt = { .core = native_core(cfg), .keep_all = true };
+	const struct vtac_quant_options quant = { .functions = how };
+	struct vtac_options opt = { .core = native_core(cfg), .keep_all = true, .quant = &quant };
 	int most = (1 << ((1 << opt.core.log_inp_width) - 1)) - 1;
 
 	for (unsigned int i = 0; i < FUNCTIONS; i++) {
 		uint64_t cycles = 0, ramps = 0;
+		double rms = 0;
 		int worst = 0;
 
 		for (unsigned int pair = 0; pair < PAIRS; pair++) {
@@ -255,12 +257,13 @@ static void try_all(const struct core_config *cfg)
 			check_steps(&t, &worst);
 			check_card(&t, &opt, cfg);
 			cycles += t.y->producer->post.function->cycles;
+			rms += (double)t.y->producer->post.function->rms;
 			ramps += t.y->producer->post.function->formula.count;
 			free(t.want);
 			vtac_graph_free(t.g);
 		}
-		printf("# %-20s within %d of the exact step; on average %5.1f ramps, "
-		       "%6.1f cycles an element\n", functions[i].name, worst,
+		printf("# %-20s within %d of the exact step; on average %.2f, %5.1f ramps, "
+		       "%6.1f cycles an element\n", functions[i].name, worst, rms / PAIRS,
 		       (double)ramps / PAIRS, (double)cycles / PAIRS);
 	}
 }
@@ -268,17 +271,23 @@ static void try_all(const struct core_config *cfg)
 TEST(functions_of_bytes)
 {
 	state = 1;
-	try_all(&byte_core);
+	try_all(&byte_core, VTAC_FUNCTIONS_FAST);
+}
+
+TEST(exact_functions_of_bytes)
+{
+	state = 1;
+	try_all(&byte_core, VTAC_FUNCTIONS_EXACT);
 }
 
 TEST(functions_of_bytes_in_batches)
 {
 	state = 2;
-	try_all(&batch_core);
+	try_all(&batch_core, VTAC_FUNCTIONS_FAST);
 }
 
 TEST(functions_of_4_bits)
 {
 	state = 3;
-	try_all(&int4_core);
+	try_all(&int4_core, VTAC_FUNCTIONS_FAST);
 }

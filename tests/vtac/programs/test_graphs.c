@@ -189,6 +189,7 @@ static struct vtac_quant_options quantisation(uint64_t seed)
 		.residual = seed / 3 % 2 ? VTAC_RESIDUAL_FUSED : VTAC_RESIDUAL_ADD,
 		.nearest = seed / 11 % 4 == 0,
 		.split = (enum vtac_split)(VTAC_SPLIT_NONE + seed / 5 % 3),
+		.functions = (enum vtac_functions)(seed / 7 % 3),
 		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
 		.no_zero_points = seed / 17 % 3 == 0,
 	};
