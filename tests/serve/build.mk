@@ -8,4 +8,6 @@ $(call program,$(SERVE_TEST_DIR)/libvtadev-flaky.so,tests/devices/flaky.c libvta
 	$$(SOFT_CPPFLAGS) -Itests/devices $$(SOFT_CFLAGS) $$(DEVICES_SOFT_NAME),$(filter-out %/soft.o,$(SOFT_OBJS)),-shared $$(EMU_LIBS))
 CHECK_PROGRAMS += $(SERVE_TEST_DIR)/libvtadev-flaky.so
 
-CHECKS += $(if $(PYTHON_HAVE),"serve=tests/serve/run.sh")
+CHECKS += $(if $(PYTHON_HAVE),\
+	"serve=tests/serve/run.sh test_protocol test_frigate test_load test_hostile" \
+	"dask=tests/serve/run.sh test_dask")
