@@ -137,7 +137,8 @@ static int fuse_residual(struct vtac_graph *g, struct vtac_node *node)
 /* ---- all rules ---- */
 
 /* The file's quantisation comes first: later rules change values. */
-static const fuse_rule quant_rules[] = { fuse_cast, fuse_weights, fuse_quant, fuse_border, NULL };
+static const fuse_rule quant_rules[] = { fuse_cast, fuse_weights, fuse_moved, fuse_quant,
+						fuse_border, NULL };
 static const fuse_rule rules[] = {
 	fuse_shuffle, fuse_gather, fuse_reshapes, fuse_transposes,
 	fuse_mean, fuse_matmul, fuse_gemm, fuse_flat_gemm,

@@ -52,6 +52,7 @@ int fuse_transposed_end(struct vtac_graph *g, struct vtac_node *node);
 int fuse_cast(struct vtac_graph *g, struct vtac_node *node);
 int fuse_weights(struct vtac_graph *g, struct vtac_node *node);
 int fuse_quant(struct vtac_graph *g, struct vtac_node *node);
+int fuse_moved(struct vtac_graph *g, struct vtac_node *node);
 int fuse_border(struct vtac_graph *g, struct vtac_node *node);
 /*
  * Give what moves values, or limits them, the scale of its inputs or output. After all rules, which

@@ -190,6 +190,142 @@ int fuse_border(struct vtac_graph *g, struct vtac_node *node)
 	return known;
 }
 
+/* ---- integers that are moved ---- */
+
+/* Movers between a quantisation and its use, at most: a file may have long chains. */
+#define MOVES_MAX	64
+
+static bool moves_integers(const struct vtac_node *node)
+{
+	return node && node->op != VTAC_PAD && node->op != VTAC_COPY && node->op != VTAC_RESIZE &&
+	       vtac_moves_values(node->op) && node->n_out &&
+	       (node->in[0]->dtype == VTAC_I8 || node->in[0]->dtype == VTAC_U8);
+}
+
+/* Inputs of a mover that have values; others have sizes. */
+static unsigned int count_moved(const struct vtac_node *node)
+{
+	return node->op == VTAC_CONCAT ? node->n_in : 1;
+}
+
+/* The node whose values @t has, moved by nodes of one input; or NULL. */
+static const struct vtac_node *before_moves(const struct vtac_tensor *t)
+{
+	const struct vtac_node *node = t->producer;
+
+	for (int i = 0; i < MOVES_MAX && moves_integers(node) && node->op != VTAC_CONCAT; i++)
+		node = node->in[0]->producer;
+	return node;
+}
+
+/* Is @t made of integers that nodes quantise, by moves and one Concat at most? */
+static bool is_quantised_first(const struct vtac_tensor *t)
+{
+	const struct vtac_node *node = before_moves(t), *part;
+
+	if (!node || node->op == VTAC_QUANTIZE)
+		return node;
+	for (unsigned int i = 0; node->op == VTAC_CONCAT && i < node->n_in; i++) {
+		part = before_moves(node->in[i]);
+		if (!part || part->op != VTAC_QUANTIZE)
+			return false;
+	}
+	return node->op == VTAC_CONCAT;
+}
+
+/* One constant scale, and the same constant zero point? */
+static bool has_same_points(const struct vtac_node *a, const struct vtac_node *b)
+{
+	const struct vtac_tensor *s = a->in[1], *t = b->in[1];
+	const struct vtac_tensor *y = a->n_in > 2 ? a->in[2] : NULL;
+	const struct vtac_tensor *z = b->n_in > 2 ? b->in[2] : NULL;
+
+	if (!s->data || !t->data || vtac_elements(s) != 1 || vtac_elements(t) != 1 ||
+	    *(const float *)s->data != *(const float *)t->data || !y != !z)
+		return false;
+	return !y || (y->data && z->data && vtac_elements(y) == 1 && vtac_elements(z) == 1 &&
+		      y->dtype == z->dtype && !memcmp(y->data, z->data, vtac_dtype_size(y->dtype)));
+}
+
+/* A dequantisation that all users of @node's outputs are like, or NULL. */
+static struct vtac_node *common_user(const struct vtac_graph *g, const struct vtac_node *node)
+{
+	struct vtac_node *first = NULL;
+
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		const struct vtac_tensor *t = node->out[i];
+
+		if (!t || t->size || vtac_is_output(g, t))
+			return NULL;
+		for (unsigned int k = 0; k < t->n_users; k++) {
+			if (t->users[k]->op != VTAC_DEQUANTIZE || t->users[k]->in[0] != t)
+				return NULL;
+			first = first ? first : t->users[k];
+			if (!has_same_points(first, t->users[k]))
+				return NULL;
+		}
+	}
+	return first;
+}
+
+/* A tensor with the floats of @x, by a node like @like. */
+static struct vtac_tensor *dequantised(struct vtac_graph *g, struct vtac_tensor *x,
+				       const struct vtac_node *like)
+{
+	struct vtac_node *node = vtac_node_new(g, VTAC_DEQUANTIZE, like->name, like->n_in, 1);
+	struct vtac_tensor *y = vtac_tensor_shaped(g, x->name, VTAC_F32, x->rank, x->dims);
+
+	if (!node || !y || vtac_node_set_in(g, node, 0, x))
+		return NULL;
+	for (unsigned int i = 1; i < like->n_in; i++)
+		if (vtac_node_set_in(g, node, i, like->in[i]))
+			return NULL;
+	node->attr = like->attr;
+	node->file_op = like->file_op;
+	vtac_node_set_out(node, 0, y);
+	return y;
+}
+
+/*
+ * Integers that are only moved between a quantisation and dequantisations are moved as floats: so
+ * the card, whose integers have its own scales, may move them.
+ */
+int fuse_moved(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_node *like;
+
+	if (!moves_integers(node))
+		return 0;
+	for (unsigned int i = 0; i < count_moved(node); i++)
+		if (!is_quantised_first(node->in[i]))
+			return 0;
+	like = common_user(g, node);
+	if (!like)
+		return 0;
+	for (unsigned int i = 0; i < count_moved(node); i++) {
+		struct vtac_tensor *x = dequantised(g, node->in[i], like);
+
+		if (!x || vtac_node_set_in(g, node, i, x))
+			return -1;
+	}
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		struct vtac_tensor *t = node->out[i], *y;
+
+		y = vtac_tensor_shaped(g, t->name, VTAC_F32, t->rank, t->dims);
+		if (!y)
+			return -1;
+		while (t->n_users) {
+			struct vtac_node *user = t->users[0];
+
+			if (vtac_tensor_replace(g, user->out[0], y))
+				return -1;
+			vtac_node_remove(user);
+		}
+		vtac_node_set_out(node, i, y);
+	}
+	return 1;
+}
+
 /* ---- scales go through what moves values ---- */
 
 /* Does @node's own activation leave values within the range of the scale that goes through it? */

@@ -4,8 +4,9 @@
 
     borders.py VTAC VTACTL
 
-MaxPool of int8 runs on the CPU between two convolutions of the card, whose integers have zero
-point 0 and another scale than the file's, as a convolution that pads reads them too.
+MaxPool of int8 runs on the CPU, as its integers are an output, between two convolutions of the
+card, whose integers have zero point 0 and another scale than the file's, as a convolution that pads
+reads them too.
 The card's output is compared with the CPU's. Prints TAP.
 """
 import os
@@ -51,7 +52,8 @@ def model():
          node("DequantizeLinear", ["bq", "y_s", "y_z"], ["b"]),
          node("DequantizeLinear", ["yq", "y_s", "y_z"], ["y"])],
         "borders", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, CHANNELS, SIZE, SIZE])],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "yb"], constants)
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "yb"] +
+        [helper.make_tensor_value_info("pq", TensorProto.INT8, None)], constants)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)])
     made.ir_version = 8
     return made

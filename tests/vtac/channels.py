@@ -131,7 +131,29 @@ def aligned():
     return n, n.conv(y, 16)
 
 
+def integers():
+    """A file that moves int8: MaxPool, Concat, shuffle and Split between Q and DQ."""
+    n = Pictures(6)
+    points = [n.constant(0.05), "zero"]
+    n.constants.append(numpy_helper.from_array(np.array(-3, np.int8), "zero"))
+
+    def q(x):
+        return n.add("QuantizeLinear", [x] + points)
+
+    def dq(x):
+        return n.add("DequantizeLinear", [x] + points)
+
+    x = dq(q(n.relu(n.conv("x", 24, 3))))
+    x = n.add("MaxPool", [q(x)], kernel_shape=[2, 2], strides=[2, 2])
+    y = n.concat([x, q(n.relu(n.conv(dq(x), 20, 3)))])
+    a, b = n.split(n.shuffle(y, SIDE // 2), [11, 33])
+    y = dq(q(n.add("Add", [n.conv(dq(a), 32, 3), n.relu(n.conv(dq(b), 32))])))
+    return n, n.conv(y, 16)
+
+
 class Channels(Suite):
+    cycles = {}
+
     def network(self, made, out, side):
         """One region, and what is copied is the input and the output, packed and not."""
         n, y = made
@@ -157,6 +179,8 @@ def main():
         kinds = set(s.cycles)
         s.check("parts of whole blocks are moved by no operator",
                 json.dumps(s.cycles) if "channels" in kinds or s.cycles.get("slice") else None)
+        s.check("integers that are moved are one region",
+                s.network(integers(), 16 * (SIDE // 2) ** 2, SIDE))
     print(f"1..{s.count}")
     return s.failed > 0
 
