@@ -155,8 +155,9 @@ static int run_all(struct job *j, struct vtaprog *prog, bool profiled, struct ti
 		timed[i].end = ctl_now_ns();
 		if (!err && profiled)
 			ret = keep_rows(j, prog, &timed[i].rows);
+		j->done++;
 		progress_show(profiled ? "profiling" : "measuring",
-			      (double)++j->done / (double)(2 * j->p.runs));
+			      (double)j->done / (double)(2 * j->p.runs));
 	}
 	progress_clear();
 	if (err) {
