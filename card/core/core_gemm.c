@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core_axis.h"
 #include "core_impl.h"
 
 /* Rows in a part of the loops: their sums and inputs stay in a first-level cache. */
@@ -101,36 +102,8 @@ const struct core_gemm *core_gemm_choose(uint32_t block)
 
 /* ---- Rows ---- */
 
-/* A dimension of the rows: their number, and the steps in ACC and INP. */
-struct axis {
-	uint32_t count;
-	size_t dst;
-	size_t src;
-};
-
-#define AXES	4	/* rows of an element, micro-ops, and two loops */
-
-/* The rows of a part of the loops, from the innermost dimension. */
-struct rows {
-	struct axis axes[AXES];
-	unsigned int n;
-};
-
-/* Adds a dimension outside of all; one that goes on with the last one becomes part of it. */
-static void add_axis(struct rows *rows, uint32_t count, size_t dst, size_t src)
-{
-	struct axis *last = rows->axes + rows->n - 1;
-
-	if (count == 1)
-		return;
-	if (rows->n && dst == last->dst * last->count && src == last->src * last->count)
-		last->count *= count;
-	else
-		rows->axes[rows->n++] = (struct axis){ count, dst, src };
-}
-
 static void multiply_rows(const struct core *core, int32_t *acc, const uint8_t *inp,
-			  const int8_t *wgt, const struct axis *axes, unsigned int n)
+			  const int8_t *wgt, const struct core_axis *axes, unsigned int n)
 {
 	struct core_rows plane = { .count = { 1, 1 } };
 	uint32_t i;
@@ -161,27 +134,6 @@ struct part {
 	uint32_t in;
 };
 
-/*
- * Micro-ops from the first one on that have its weights and go on by the same steps, at most
- * @most; the steps are in @by.
- */
-static uint32_t count_progression(const struct core_uop *uop, uint32_t most, struct core_index *by)
-{
-	uint32_t n = 1;
-
-	*by = (struct core_index){ 0 };
-	if (most < 2 || uop[1].wgt != uop[0].wgt || uop[1].dst < uop[0].dst ||
-	    uop[1].src < uop[0].src)
-		return 1;
-	by->dst = uop[1].dst - uop[0].dst;
-	by->src = uop[1].src - uop[0].src;
-	for (n = 2; n < most; n++)
-		if (uop[n].wgt != uop[0].wgt || uop[n].dst != uop[n - 1].dst + by->dst ||
-		    uop[n].src != uop[n - 1].src + by->src)
-			break;
-	return n;
-}
-
 /* Returns the number of micro-ops, from @uop on, that it has executed for all of the part. */
 static uint32_t multiply_part(const struct part *part, const struct core_uop *uop, uint32_t n)
 {
@@ -189,18 +141,18 @@ static uint32_t multiply_part(const struct part *part, const struct core_uop *uo
 	const struct vta_isa_loop *loop = part->loop;
 	size_t dst = core->acc.elem_size / sizeof(int32_t), src = core->inp.elem_size;
 	uint32_t most = PART_ROWS / (part->out * part->in);
-	struct rows rows = { .n = 0 };
+	struct core_axes rows = { .n = 0 };
 	struct core_index by;
 
-	n = count_progression(uop, n < most ? n : most, &by);
-	add_axis(&rows, core->batch, core->block, src / core->batch);
-	add_axis(&rows, n, by.dst * dst, by.src * src);
-	add_axis(&rows, part->in, loop->dst_factor_in * dst, loop->src_factor_in * src);
-	add_axis(&rows, part->out, loop->dst_factor_out * dst, loop->src_factor_out * src);
+	n = core_count_progression(uop, n < most ? n : most, true, &by);
+	core_add_axis(&rows, core->batch, core->block, src / core->batch);
+	core_add_axis(&rows, n, by.dst * dst, by.src * src);
+	core_add_axis(&rows, part->in, loop->dst_factor_in * dst, loop->src_factor_in * src);
+	core_add_axis(&rows, part->out, loop->dst_factor_out * dst, loop->src_factor_out * src);
 	multiply_rows(core, (int32_t *)core->acc.mem + (uop->dst + part->base.dst) * dst,
 		      (const uint8_t *)core->inp.mem + (uop->src + part->base.src) * src,
 		      (const int8_t *)core->wgt.mem +
-		      (uop->wgt + part->base.wgt) * core->wgt.elem_size, rows.axes, rows.n);
+		      (uop->wgt + part->base.wgt) * core->wgt.elem_size, rows.axis, rows.n);
 	return n;
 }
 

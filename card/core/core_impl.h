@@ -9,7 +9,7 @@
  *   core_run.c     a run: fetch, dispatch, tokens, order, cycles, faults
  *   core_insn.c    decoding, and checks before execution
  *   core_mem.c     LOAD and STORE
- *   core_loop.c    GEMM and ALU: their checks, and ALU's loops over its micro-ops
+ *   core_loop.c    GEMM and ALU: their checks, and loops over micro-ops in the ISA's order
  *   core_gemm*.c   GEMM: its loops, and a kernel for each instruction set
  *   core_alu.c     ALU's arithmetic
  */
@@ -20,6 +20,13 @@
 #include "core_gemm.h"
 #include "core_insn.h"
 #include "core_model.h"
+
+/* Compiles a function twice, and chooses when it is linked. Sanitizers do not take that. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CORE_FOR_ALL_PROCESSORS	__attribute__((target_clones("avx2", "default")))
+#else
+#define CORE_FOR_ALL_PROCESSORS
+#endif
 
 struct vta_isa_shape core_config_shape(const struct core_config *cfg);
 
@@ -117,9 +124,33 @@ enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *
 struct core_index core_index_at(const struct vta_isa_loop *loop, uint32_t i, uint32_t j);
 uint32_t core_uops_between_stops(const struct core *core, const struct vta_isa_loop *loop);
 
-/* core_gemm.c, core_alu.c; all indices have been checked */
+/* core_gemm.c; all indices have been checked */
 enum core_result core_gemm_run(struct core_run *run, const struct vta_isa_loop *loop);
-core_kernel_fn *core_alu_kernel(enum vta_isa_alu op);
+
+/**
+ * struct core_line - elements of ACC that one operation goes over, in this order
+ * @dst: the first one to compute
+ * @src: the first one's other operand, or NULL: it is @imm
+ * @dst_step: values from an element to the next
+ * @src_step: the same of @src
+ * @count: elements
+ * @values: values of an element
+ * @imm: the other operand, if it is a constant
+ */
+struct core_line {
+	int32_t *dst;
+	const int32_t *src;
+	size_t dst_step;
+	size_t src_step;
+	uint32_t count;
+	uint32_t values;
+	int32_t imm;
+};
+
+typedef void core_line_fn(const struct core_line *line);
+
+/* core_alu.c: the kernel of an ALU instruction; it may change the line's constant. */
+core_line_fn *core_alu_kernel(enum vta_isa_alu op, struct core_line *line);
 
 /* core_run.c: the queues that a core keeps for its runs */
 int core_queues_new(struct core *core);

@@ -41,14 +41,4 @@ struct core_insn {
 /* Returns the module that executes an instruction. Compute reports the illegal ones. */
 enum core_module_id core_insn_module(const uint32_t words[4]);
 
-struct core;
-struct core_uop;
-
-/*
- * Executes @n micro-ops in sequence with @base added to their indices, all of
- * which have been checked.
- */
-typedef void core_kernel_fn(const struct core *core, const struct vta_isa_loop *loop,
-			    const struct core_uop *uop, uint32_t n, struct core_index base);
-
 #endif /* VTA_EMU_CORE_INSN_H */

@@ -2,14 +2,17 @@
 /*
  * core_loop.c - the loops of GEMM and ALU over their micro-ops
  *
- * for i < iter_out, for j < iter_in, for u in [uop_bgn, uop_end): the kernels
- * do the innermost one. GEMM has loops of its own (core_gemm.c).
- * Every index is checked before the first is used: all three parts of one
- * grow with i, j or u's own field, so the largest sum is reached in the last
+ * for i < iter_out, for j < iter_in, for u in [uop_bgn, uop_end). Micro-ops in
+ * an arithmetic progression are a dimension like the two loops: kernels do the
+ * innermost one. GEMM has loops of its own (core_gemm.c).
+ *
+ * Every index is checked before the first is used: all three parts of one grow
+ * with i, j or u's own field, so the largest sum is reached in the last
  * iteration and nowhere exceeded.
  */
 #include <string.h>
 
+#include "core_axis.h"
 #include "core_impl.h"
 
 /* Values multiplied, and micro-ops, between two questions whether to stop. */
@@ -56,14 +59,22 @@ bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop)
 			       index_fits(most.wgt, last.wgt, &core->wgt));
 }
 
-static void reset_elements(const struct core *core, const struct vta_isa_loop *loop,
-			   const struct core_uop *uop, uint32_t n, struct core_index base)
+uint32_t core_count_progression(const struct core_uop *uop, uint32_t most, bool wgt,
+				struct core_index *by)
 {
-	size_t size = core->acc.elem_size;
+	uint32_t n;
 
-	(void)loop;
-	for (; n; n--, uop++)
-		memset((uint8_t *)core->acc.mem + (uop->dst + base.dst) * size, 0, size);
+	*by = (struct core_index){ 0 };
+	if (most < 2 || (wgt && uop[1].wgt != uop[0].wgt) || uop[1].dst < uop[0].dst ||
+	    uop[1].src < uop[0].src)
+		return 1;
+	by->dst = uop[1].dst - uop[0].dst;
+	by->src = uop[1].src - uop[0].src;
+	for (n = 2; n < most; n++)
+		if ((wgt && uop[n].wgt != uop[0].wgt) || uop[n].dst != uop[n - 1].dst + by->dst ||
+		    uop[n].src != uop[n - 1].src + by->src)
+			break;
+	return n;
 }
 
 uint32_t core_uops_between_stops(const struct core *core, const struct vta_isa_loop *loop)
@@ -78,16 +89,126 @@ uint32_t core_uops_between_stops(const struct core *core, const struct vta_isa_l
 	return values < STOP_UOPS ? values : STOP_UOPS;
 }
 
+/* Loops of one kernel, in the ISA's order. */
+struct lines {
+	struct core_run *run;
+	core_line_fn *kernel;
+	uint64_t *counter;
+	uint32_t period;	/* micro-ops between two questions whether to stop, */
+	uint32_t left;		/* and until the next one */
+};
+
+/* All elements of a line, in pieces. */
+static enum core_result run_line(struct lines *lines, struct core_line line)
+{
+	uint32_t count = line.count;
+
+	for (; count; count -= line.count) {
+		line.count = count < lines->left ? count : lines->left;
+		lines->kernel(&line);
+		line.dst += line.count * line.dst_step;
+		if (line.src)
+			line.src += line.count * line.src_step;
+		*lines->counter += line.count;
+		lines->left -= line.count;
+		if (lines->left)
+			continue;
+		if (core_run_stopped(lines->run))
+			return CORE_STOPPED;
+		lines->left = lines->period;
+	}
+	return CORE_DONE;
+}
+
+/* The @n outermost dimensions are those of @axes; the innermost one is a line. */
+static enum core_result run_axes(struct lines *lines, struct core_line line,
+				 const struct core_axis *axes, unsigned int n)
+{
+	enum core_result result = CORE_DONE;
+	uint32_t i;
+
+	if (n <= 1) {
+		line.count = n ? axes->count : 1;
+		line.dst_step = n ? axes->dst : 0;
+		line.src_step = n ? axes->src : 0;
+		return run_line(lines, line);
+	}
+	n--;
+	for (i = 0; i < axes[n].count && result == CORE_DONE; i++) {
+		result = run_axes(lines, line, axes, n);
+		line.dst += axes[n].dst;
+		if (line.src)
+			line.src += axes[n].src;
+	}
+	return result;
+}
+
+/* @n micro-ops in a progression by @by; @loop: all iterations of it, else only those. */
+static enum core_result run_progression(struct lines *lines, const struct core_line *line,
+					const struct core_uop *uop, uint32_t n,
+					const struct core_index *by, struct core_index base,
+					const struct vta_isa_loop *loop)
+{
+	struct core_axes axes = { .n = 0 };
+	struct core_line first = *line;
+	size_t values = line->values;
+
+	first.dst += (uop->dst + base.dst) * values;
+	if (first.src)
+		first.src += (uop->src + base.src) * values;
+	core_add_axis(&axes, n, by->dst * values, by->src * values);
+	if (loop) {
+		core_add_axis(&axes, loop->iter_in, loop->dst_factor_in * values,
+			      loop->src_factor_in * values);
+		core_add_axis(&axes, loop->iter_out, loop->dst_factor_out * values,
+			      loop->src_factor_out * values);
+	}
+	return run_axes(lines, first, axes.axis, axes.n);
+}
+
+static enum core_result run_lines(struct lines *lines, const struct core_line *line,
+				  const struct vta_isa_loop *loop)
+{
+	const struct core_uop *uop = (struct core_uop *)lines->run->core->uop.mem + loop->uop_bgn;
+	uint32_t uops = loop->uop_end - loop->uop_bgn, i, j, u, n;
+	enum core_result result = CORE_DONE;
+	struct core_index by;
+
+	n = core_count_progression(uop, uops, false, &by);
+	if (n == uops)
+		return run_progression(lines, line, uop, n, &by, (struct core_index){ 0 }, loop);
+	for (i = 0; i < loop->iter_out && result == CORE_DONE; i++)
+		for (j = 0; j < loop->iter_in && result == CORE_DONE; j++)
+			for (u = 0; u < uops && result == CORE_DONE; u += n) {
+				n = core_count_progression(uop + u, uops - u, false, &by);
+				result = run_progression(lines, line, uop + u, n, &by,
+							 core_index_at(loop, i, j), NULL);
+			}
+	return result;
+}
+
+static void reset_line(const struct core_line *line)
+{
+	uint32_t i;
+
+	for (i = 0; i < line->count; i++)
+		memset(line->dst + i * line->dst_step, 0, line->values * sizeof(int32_t));
+}
+
 enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *loop)
 {
 	struct core *core = run->core;
-	const struct core_uop *uop = core->uop.mem;
-	core_kernel_fn *kernel = reset_elements;
-	uint32_t period = core_uops_between_stops(core, loop);
-	uint32_t left = period;
 	uint64_t nothing = 0;
-	uint64_t *counter = &nothing;
-	uint32_t i, j, u, n;
+	struct lines lines = {
+		.run = run,
+		.kernel = reset_line,
+		.counter = &nothing,
+		.period = core_uops_between_stops(core, loop),
+	};
+	struct core_line line = {
+		.dst = core->acc.mem,
+		.values = core->batch * core->block,
+	};
 
 	if (!vta_isa_loop_count(loop))
 		return CORE_DONE;
@@ -95,27 +216,11 @@ enum core_result core_loop_run(struct core_run *run, const struct vta_isa_loop *
 	if (!loop->alu && !loop->reset)
 		return core_gemm_run(run, loop);
 	if (loop->alu) {
-		kernel = core_alu_kernel(loop->alu_opcode);
-		counter = &run->stats->alu_uops;
+		line.src = loop->use_imm ? NULL : core->acc.mem;
+		line.imm = loop->imm;
+		lines.kernel = core_alu_kernel(loop->alu_opcode, &line);
+		lines.counter = &run->stats->alu_uops;
 	}
-
-	for (i = 0; i < loop->iter_out; i++) {
-		for (j = 0; j < loop->iter_in; j++) {
-			struct core_index base = core_index_at(loop, i, j);
-
-			for (u = loop->uop_bgn; u < loop->uop_end; u += n) {
-				n = loop->uop_end - u;
-				n = n < left ? n : left;
-				kernel(core, loop, uop + u, n, base);
-				*counter += n;
-				left -= n;
-				if (left)
-					continue;
-				if (core_run_stopped(run))
-					return CORE_STOPPED;
-				left = period;
-			}
-		}
-	}
-	return CORE_DONE;
+	lines.left = lines.period;
+	return run_lines(&lines, &line, loop);
 }

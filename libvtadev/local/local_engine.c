@@ -18,6 +18,8 @@
 
 /* Bytes that are copied between two checks whether to stop. */
 #define PIECE		((size_t)1 << 20)
+/* Questions whether to stop for each look at the clock. */
+#define CLOCK_EVERY	16u
 /* Reading the processor's time is a system call: only after the other clock's deadline. */
 
 /* A RUN, COPY or FILL under way: what the device asks its memory through. */
@@ -26,6 +28,7 @@ struct vtadev_device_space {
 	int64_t deadline;	/* not before this is it worth to ask */
 	int64_t cpu_end;	/* by the thread's clock */
 	clockid_t clock;	/* which is this one */
+	unsigned int asked;	/* whether to stop, since the last look at a clock */
 	atomic_bool late;
 };
 
@@ -39,6 +42,7 @@ void local_engine_wake(struct local *card, enum vta_unit unit)
 static void space_begin(struct vtadev_device_space *space, struct local_queue *q)
 {
 	space->queue = q;
+	space->asked = 0;
 	space->deadline = clock_ns() + LOCAL_TIME_LIMIT_NS;
 	if (pthread_getcpuclockid(pthread_self(), &space->clock))
 		space->clock = CLOCK_MONOTONIC;
@@ -51,6 +55,8 @@ static bool space_stop(struct vtadev_device_space *space)
 {
 	if (atomic_load_explicit(&space->queue->give_up, memory_order_relaxed))
 		return true;
+	if (++space->asked % CLOCK_EVERY)
+		return atomic_load_explicit(&space->late, memory_order_relaxed);
 	if (clock_ns() < space->deadline)
 		return false;
 	if (clock_ns_of(space->clock) >= space->cpu_end)
