@@ -221,12 +221,13 @@ static const struct vtac_node *before_moves(const struct vtac_tensor *t)
 /* Is @t made of integers that nodes quantise, by moves and one Concat at most? */
 static bool is_quantised_first(const struct vtac_tensor *t)
 {
-	const struct vtac_node *node = before_moves(t), *part;
+	const struct vtac_node *node = before_moves(t);
 
 	if (!node || node->op == VTAC_QUANTIZE)
 		return node;
 	for (unsigned int i = 0; node->op == VTAC_CONCAT && i < node->n_in; i++) {
-		part = before_moves(node->in[i]);
+		const struct vtac_node *part = before_moves(node->in[i]);
+
 		if (!part || part->op != VTAC_QUANTIZE)
 			return false;
 	}
