@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each kind of call once, for valgrind."""
 
+import os
+import tempfile
+
+import test_boxes
 import test_compile
 import test_vtadev
 import vtadev
@@ -20,3 +24,10 @@ if test_compile.HAVE:
             vtadev.compile(wrong)
         except vtadev.CompileError:
             pass
+    with tempfile.TemporaryDirectory() as folder:
+        picture = os.path.join(folder, "picture.png")
+        with open(picture, "wb") as file:
+            file.write(test_compile.png(bytes(3 * 32 * 16), 32, 16))
+        model = test_boxes.detector([0, 4, 16, 12, 4, 6, 8, 10], [0.5, 0.9])
+        with vtadev.compile(model, no_card=True, fit="centre") as program:
+            program.boxes(picture, draw=os.path.join(folder, "drawn.png"))
