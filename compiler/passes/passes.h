@@ -26,7 +26,7 @@ int vtac_fold_node(struct vtac_graph *g, struct vtac_node *node);
 
 /* input_affine.c: the number that the user knows image @i by */
 unsigned int vtac_image_number(const struct vtac_images *images, unsigned int i);
-/* Read values of image @i for the input @t, in its type. An error names the image, and the reason. */
+/* Values of image @i for the input @t, in its type. An error has the image and the reason. */
 int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsigned int i,
 		    const struct vtac_tensor *t, void *data);
 
