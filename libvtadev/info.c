@@ -70,5 +70,6 @@ int info_derive(const struct vta_info *raw, struct vtadev_info *info)
 	info->save_size = raw->save_size;
 	info->log_tokens = (uint8_t)vta_isa_log_queue(raw->log_tokens);
 	info->log_waiting = (uint8_t)vta_isa_log_queue(raw->log_waiting);
+	info->cores = raw->cores ? raw->cores : 1;
 	return 0;
 }

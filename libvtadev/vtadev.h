@@ -275,6 +275,7 @@ int vtadev_fd(const struct vtadev *dev);
  *             not keep state, and such a queue cannot be created
  * @log_tokens: log2 of the tokens that a token queue of the core holds (docs/isa.md, section 3)
  * @log_waiting: log2 of the fetched instructions that wait to begin
+ * @cores: RUNs that are executed side by side, each of another queue: 1 on a card
  */
 struct vtadev_info {
 	struct vtadev_card card;
@@ -300,6 +301,7 @@ struct vtadev_info {
 	uint32_t uop_depth, inp_depth, wgt_depth, acc_depth;
 	uint32_t save_size;
 	uint8_t log_tokens, log_waiting;
+	uint32_t cores;
 };
 
 /* vtadev_info() - properties of @dev; constant, and valid as long as @dev */

@@ -19,8 +19,9 @@
  * that the device is lost: the program sees it as a card that was given up.
  *
  * THREADS. Each vtadev_open() calls open() for a new device. The library calls run() of one device
- * from one thread at a time, and likewise clear() and map(). It calls copy(), core_new() and
- * core_free() (of a core that does not run) from any thread at any time, also during run().
+ * from as many threads at a time as @info says, for different cores; and clear() and map() from
+ * one thread at a time. It calls copy(), core_new() and core_free() (of a core that does not run)
+ * from any thread at any time, also during run().
  *
  * MEMORY. Card memory (VTADEV_CARD) is memory of the library, unless the device has its own, which
  * the CPU cannot access: then the plugin has clear(), map() and copy(). Such memory is mem_size
@@ -170,8 +171,8 @@ struct vtadev_device_rows {
  * @open: open a device. @args is the text after the colon, or "". Sets these fields
  *        of @info: mem_size (most bytes of VTADEV_CARD memory of a context),
  *        clock_khz, hw_ver, serial and the configuration, log_* (log_tokens and log_waiting
- *        may stay 0, which means 16); the library sets the
- *        others. On failure writes a sentence to @why
+ *        may stay 0, which means 16), and cores (streams that are run side by side; 0: 1);
+ *        the library sets the others. On failure writes a sentence to @why
  * @close: close a device, whose cores are already freed
  * @core_new: create a core with zeroed scratchpads and no tokens
  * @core_free: free a core

@@ -243,6 +243,8 @@ struct vta_stamp {
  * @log_tokens: log2 of the tokens that a token queue of the core holds (docs/isa.md, 3); 0: 16
  * @log_waiting: log2 of the fetched instructions that wait to begin; 0: 16
  * @pad: zero
+ * @cores: streams that are executed side by side, each of another queue; 0: 1, which all cards have
+ * @pad2: zero
  * @generation: resets of the card from the binding of its driver to the opening of this file;
  *              equal to the number in sysfs until the card is reset
  * @save_size: bytes of host memory of a queue with VTA_QUEUE_KEEP for the core's state; 0: the card
@@ -272,7 +274,9 @@ struct vta_info {
 	__u8 log_acc_buff_size;
 	__u8 log_tokens;
 	__u8 log_waiting;
-	__u8 pad[5];
+	__u8 pad;
+	__u16 cores;
+	__u8 pad2[2];
 	__u32 generation;
 	__u32 save_size;
 };

@@ -128,7 +128,7 @@ static int init(struct local *card)
 	pthread_mutex_init(&card->lock, NULL);
 	pthread_cond_init(&card->idle, NULL);
 	for (unsigned int i = 0; i < VTA_UNITS; i++)
-		pthread_cond_init(&card->engines[i].wake, NULL);
+		pthread_cond_init(&card->units[i].wake, NULL);
 	return 0;
 }
 
@@ -148,6 +148,10 @@ int local_open(const char *which, struct local **out, char *why, size_t size)
 		return err;
 	}
 	complete_info(&card->info);
+	card->cores = card->info.cores ? card->info.cores : 1;
+	if (card->cores > LOCAL_CORES_MAX)
+		card->cores = LOCAL_CORES_MAX;
+	card->info.cores = (uint16_t)card->cores;
 	err = init(card);
 	if (err) {
 		card->ops->close(card->device);
@@ -163,12 +167,12 @@ static void free_card(struct local *card)
 	for (uint32_t i = 0; i < LOCAL_QUEUES; i++)
 		if (card->queues[i])
 			local_queue_free(card->queues[i]);
-	if (card->core)
-		card->ops->core_free(card->device, card->core);
+	if (card->loose.core)
+		card->ops->core_free(card->device, card->loose.core);
 	local_space_destroy(card);
 	card->ops->close(card->device);
 	for (unsigned int i = 0; i < VTA_UNITS; i++)
-		pthread_cond_destroy(&card->engines[i].wake);
+		pthread_cond_destroy(&card->units[i].wake);
 	pthread_cond_destroy(&card->idle);
 	pthread_mutex_destroy(&card->lock);
 	free(card);

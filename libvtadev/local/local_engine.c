@@ -2,10 +2,11 @@
 /*
  * local_engine.c - the threads that execute descriptors
  *
- * Three, as in the card: the front executes NOP, SIGNAL and WAIT, the others are the
- * compute and the copy engine. Each goes round the queues that have something for it, with
- * as many descriptors in a turn as the queue's priority allows. They sleep when there is
- * nothing to do.
+ * Units as in the card: the front executes NOP, SIGNAL and WAIT, the others are the compute and
+ * the copy engine. Each goes round the queues that have something for it, with as many
+ * descriptors in a turn as the queue's priority allows. A unit is a thread, but for compute, of
+ * which a thread for each core executes RUNs of different queues side by side. They sleep when
+ * there is nothing to do.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,15 +27,16 @@
 struct vtadev_device_space {
 	struct local_queue *queue;
 	int64_t deadline;	/* not before this is it worth to ask */
+	int64_t end;		/* the run is late in any case */
 	int64_t cpu_end;	/* by the thread's clock */
 	clockid_t clock;	/* which is this one */
-	unsigned int asked;	/* whether to stop, since the last look at a clock */
+	atomic_uint asked;	/* whether to stop, since the last look at a clock */
 	atomic_bool late;
 };
 
 void local_engine_wake(struct local *card, enum vta_unit unit)
 {
-	pthread_cond_signal(&card->engines[unit].wake);
+	pthread_cond_signal(&card->units[unit].wake);
 }
 
 /* ---- When to stop ---- */
@@ -42,24 +44,31 @@ void local_engine_wake(struct local *card, enum vta_unit unit)
 static void space_begin(struct vtadev_device_space *space, struct local_queue *q)
 {
 	space->queue = q;
-	space->asked = 0;
+	atomic_init(&space->asked, 0);
 	space->deadline = clock_ns() + LOCAL_TIME_LIMIT_NS;
+	space->end = space->deadline + 9 * LOCAL_TIME_LIMIT_NS;
 	if (pthread_getcpuclockid(pthread_self(), &space->clock))
 		space->clock = CLOCK_MONOTONIC;
 	space->cpu_end = clock_ns_of(space->clock) + LOCAL_TIME_LIMIT_NS;
 	atomic_init(&space->late, false);
 }
 
-/* A busy host makes nothing late: the engine's own time counts. */
+/*
+ * A busy host makes nothing late: the engine's own time counts. A device that computes while the
+ * engine sleeps has ten times as long.
+ */
 static bool space_stop(struct vtadev_device_space *space)
 {
+	int64_t now;
+
 	if (atomic_load_explicit(&space->queue->give_up, memory_order_relaxed))
 		return true;
-	if (++space->asked % CLOCK_EVERY)
+	if ((atomic_fetch_add_explicit(&space->asked, 1, memory_order_relaxed) + 1) % CLOCK_EVERY)
 		return atomic_load_explicit(&space->late, memory_order_relaxed);
-	if (clock_ns() < space->deadline)
+	now = clock_ns();
+	if (now < space->deadline)
 		return false;
-	if (clock_ns_of(space->clock) >= space->cpu_end)
+	if (now >= space->end || clock_ns_of(space->clock) >= space->cpu_end)
 		atomic_store(&space->late, true);
 	return atomic_load(&space->late);
 }
@@ -88,14 +97,15 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /*
  * The core that the RUN is to have, and how it is to find it. A RUN that keeps nothing
- * finds what the one before it left, unless one that keeps something came between, as on
- * the card, which has one core.
+ * finds what the one before it left, unless one that keeps something came between, as on the
+ * card, which has one core; on a device with several, what the one before it in its queue left.
  */
 static int choose_core(struct local_queue *q, void **core, uint32_t *flags)
 {
 	struct local *card = q->card;
+	struct local_core *loose = card->cores > 1 ? &q->loose : &card->loose;
 	bool keep = q->desc.op_flags & VTA_DESC_KEEP;
-	void **which = keep ? &q->core : &card->core;
+	void **which = keep ? &q->core : &loose->core;
 	int err;
 
 	*flags = 0;
@@ -103,13 +113,16 @@ static int choose_core(struct local_queue *q, void **core, uint32_t *flags)
 		err = card->ops->core_new(card->device, which);
 		if (err)
 			return err;
-	} else if (keep ? !q->kept : card->core_stale) {
+	} else if (keep ? !q->kept : loose->kept != card->kept) {
 		*flags |= VTADEV_DEVICE_RUN_CLEAR;
 	}
 	if (keep)
 		*flags |= VTADEV_DEVICE_RUN_TOKENS;
 	q->kept = keep || q->kept;
-	card->core_stale = keep;
+	if (keep)
+		card->kept++;
+	else
+		loose->kept = card->kept;
 	*core = *which;
 	return 0;
 }
@@ -475,20 +488,20 @@ static bool has_work(struct local_queue *q, enum vta_unit unit)
 	return q->phase == LOCAL_READY && q->unit == unit;
 }
 
-static struct local_queue *pick(struct local_engine *engine)
+static struct local_queue *pick(struct local *card, enum vta_unit which)
 {
-	struct local *card = engine->card;
+	struct local_unit *unit = &card->units[which];
 
 	for (unsigned int i = 0; i <= LOCAL_QUEUES; i++) {
-		struct local_queue *q = card->queues[engine->turn];
+		struct local_queue *q = card->queues[unit->turn];
 
-		if (engine->left && has_work(q, engine->unit)) {
-			engine->left--;
+		if (unit->left && has_work(q, which)) {
+			unit->left--;
 			return q;
 		}
-		engine->turn = (engine->turn + 1) % LOCAL_QUEUES;
-		q = card->queues[engine->turn];
-		engine->left = q ? 1u << q->priority : 0;
+		unit->turn = (unit->turn + 1) % LOCAL_QUEUES;
+		q = card->queues[unit->turn];
+		unit->left = q ? 1u << q->priority : 0;
 	}
 	return NULL;
 }
@@ -500,51 +513,55 @@ static void *engine_main(void *arg)
 
 	pthread_mutex_lock(&card->lock);
 	while (!card->exiting) {
-		struct local_queue *q = pick(engine);
+		struct local_queue *q = pick(card, engine->unit);
 
 		if (q)
 			serve(engine, q);
 		else
-			pthread_cond_wait(&engine->wake, &card->lock);
+			pthread_cond_wait(&card->units[engine->unit].wake, &card->lock);
 	}
 	pthread_mutex_unlock(&card->lock);
 	return NULL;
 }
 
-static void stop_engines(struct local *card, unsigned int n)
+void local_engines_stop(struct local *card)
 {
 	card->exiting = true;
 	for (unsigned int i = 0; i < LOCAL_QUEUES; i++)
 		if (card->queues[i])
 			atomic_store(&card->queues[i]->give_up, true);
-	for (unsigned int i = 0; i < n; i++)
-		pthread_cond_signal(&card->engines[i].wake);
+	for (unsigned int i = 0; i < VTA_UNITS; i++)
+		pthread_cond_broadcast(&card->units[i].wake);
 	pthread_mutex_unlock(&card->lock);
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < card->started; i++)
 		pthread_join(card->engines[i].thread, NULL);
 	pthread_mutex_lock(&card->lock);
 }
 
-int local_engines_start(struct local *card)
+static unsigned int count_queues(const struct local *card)
 {
-	unsigned int n;
-	int err = 0;
+	unsigned int n = 0;
 
-	for (n = 0; n < VTA_UNITS && !err; n += !err) {
-		card->engines[n].card = card;
-		card->engines[n].unit = (enum vta_unit)n;
-		err = thread_create(&card->engines[n].thread, engine_main, &card->engines[n]);
-	}
-	if (err) {
-		stop_engines(card, n);
-		card->exiting = false;
-	}
-	card->started = !err;
-	return -err;
+	for (unsigned int i = 0; i < LOCAL_QUEUES; i++)
+		n += card->queues[i] != NULL;
+	return n;
 }
 
-void local_engines_stop(struct local *card)
+/* Threads that are started stay: a failure is the queue's, and the next one tries again. */
+int local_engines_start(struct local *card)
 {
-	if (card->started)
-		stop_engines(card, VTA_UNITS);
+	unsigned int cores = count_queues(card) + 1, need;
+	int err = 0;
+
+	need = VTA_UNITS - 1 + (cores < card->cores ? cores : card->cores);
+	while (card->started < need && !err) {
+		struct local_engine *engine = &card->engines[card->started];
+
+		engine->card = card;
+		engine->unit = card->started < VTA_UNITS ? (enum vta_unit)card->started :
+							   VTA_UNIT_COMPUTE;
+		err = thread_create(&engine->thread, engine_main, engine);
+		card->started += !err;
+	}
+	return -err;
 }

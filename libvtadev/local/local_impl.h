@@ -24,7 +24,8 @@
 #include "vtadev.h"
 #include "vtadev_device.h"
 
-#define LOCAL_QUEUES		64u
+#define LOCAL_QUEUES		256u
+#define LOCAL_CORES_MAX		256u
 #define LOCAL_RING_ORDER_MAX	16u
 /* A device has one context, so no other user waits for its engines. Still, runs are limited. */
 #define LOCAL_TIME_LIMIT_NS	60000000000ll
@@ -147,6 +148,12 @@ struct local_waiter {
 	struct local_waiter *next;
 };
 
+/* A core of RUNs that keep nothing. */
+struct local_core {
+	void *core;			/* NULL: none yet */
+	uint64_t kept;			/* RUNs that kept something before its last one */
+};
+
 struct local_queue {
 	struct local *card;
 	uint32_t handle;
@@ -173,6 +180,7 @@ struct local_queue {
 
 	void *core;			/* with the state that it keeps; NULL: none yet */
 	bool kept;			/* it is worth something */
+	struct local_core loose;	/* if the device has several */
 
 	struct local_waiter *waiters;
 	uint64_t poll_seq;		/* number that poll() or @event reports, or 0 */
@@ -198,16 +206,23 @@ void local_lose(struct local *card);
 
 /* ---- Threads (local_engine.c); with the lock, but start and stop ---- */
 
-struct local_engine {
-	struct local *card;
-	enum vta_unit unit;
-	pthread_t thread;
-	pthread_cond_t wake;
-	struct local_queue *queue;	/* being served */
+struct local_unit {
+	pthread_cond_t wake;		/* one of its threads */
 	unsigned int turn;		/* the queue that has its turn, */
 	unsigned int left;		/* and for how many descriptors yet */
 };
 
+/* A thread of a unit: the front and the copy engine have one, compute one for each core. */
+struct local_engine {
+	struct local *card;
+	enum vta_unit unit;
+	pthread_t thread;
+};
+
+/*
+ * Start the threads that one more queue needs: those of all units for the first, and a core's for
+ * each further one as long as the device has cores.
+ */
 int local_engines_start(struct local *card);
 void local_engines_stop(struct local *card);
 /* Wake the unit's thread: a queue has a descriptor for it. */
@@ -236,15 +251,16 @@ struct local {
 	pthread_cond_t idle;		/* an engine has released a queue */
 	bool exiting;
 	bool lost;
-	bool started;			/* its threads run */
 	uint32_t events;		/* result of poll(): POLLIN, POLLPRI, POLLHUP */
 	struct local_queue *queues[LOCAL_QUEUES];
-	struct local_engine engines[VTA_UNITS];
+	struct local_unit units[VTA_UNITS];
+	unsigned int cores;		/* streams that the device runs side by side */
+	struct local_engine engines[VTA_UNITS - 1 + LOCAL_CORES_MAX];
+	unsigned int started;		/* engines whose threads run */
 	struct vtadev_counters counters;
 	uint64_t clocks[VTA_UNITS];	/* in which the engines have executed descriptors */
-
-	void *core;			/* of RUNs that keep nothing: the compute thread's */
-	bool core_stale;		/* another's state came between */
+	struct local_core loose;	/* if the device has one */
+	uint64_t kept;			/* RUNs that kept something, begun */
 };
 
 /* With the lock: update the result of poll() from the queues. */

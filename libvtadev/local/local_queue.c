@@ -96,6 +96,8 @@ void local_queue_free(struct local_queue *q)
 {
 	if (q->core)
 		q->card->ops->core_free(q->card->device, q->core);
+	if (q->loose.core)
+		q->card->ops->core_free(q->card->device, q->loose.core);
 	if (q->event >= 0)
 		close(q->event);
 	free(q->status);
@@ -110,11 +112,9 @@ static int enter(struct local *card, struct local_queue *q)
 
 	if (card->lost)
 		return -ENODEV;
-	if (!card->started) {
-		err = local_engines_start(card);
-		if (err)
-			return err;
-	}
+	err = local_engines_start(card);
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < LOCAL_QUEUES; i++) {
 		if (!card->queues[i]) {
 			q->handle = i;

@@ -68,7 +68,7 @@ struct vtadev_caller;
 
 #define VTADEV_POOL_CARDS_MAX		256
 #define VTADEV_POOL_DEPTH_DEFAULT	2
-#define VTADEV_POOL_DEPTH_MAX		32
+#define VTADEV_POOL_DEPTH_MAX		256
 #define VTADEV_POOL_TRIES_DEFAULT	8
 #define VTADEV_POOL_AWAY_NS_DEFAULT	10000000000
 #define VTADEV_POOL_REQUESTS_MAX	65536
@@ -83,8 +83,9 @@ struct vtadev_caller;
  *         VTADEV_DEVICE names
  * @count: number of names, up to VTADEV_POOL_CARDS_MAX; 0 if @cards is NULL
  * @depth: runs in flight on each card, up to VTADEV_POOL_DEPTH_MAX; 0: 2, so that the card copies
- *         for one run while it computes another. Each takes an arena in card memory, tensors in
- *         host memory and a queue
+ *         for one run while it computes another. A device with several cores (vtadev_info()) is
+ *         busy with one more than these. Each takes an arena in card memory, tensors in host
+ *         memory and a queue
  * @tries: number of runs of a request that may fail because a card is lost or faulty; after the
  *         last one, the completion is the error -ENODEV. 0: 8
  * @away_ns: nanoseconds that requests wait while no card is up; 0: 10 s;

@@ -534,6 +534,76 @@ TEST_F(RIG, runs_without_end_are_ended)
 	vtadev_buf_free(code);
 }
 
+static int two_cores_setup(void **state)
+{
+	rig_device = "soft:cores=2";
+	return rig_setup(state);
+}
+
+static int two_cores_teardown(void **state)
+{
+	rig_device = "soft";
+	return rig_teardown(state);
+}
+
+#define TWO_CORES void *unused, two_cores_setup, two_cores_teardown
+
+/* Both cores are busy; a third queue waits for one of them. */
+TEST_F(TWO_CORES, runs_are_side_by_side)
+{
+	struct vtadev_queue *second = queue(0), *third = queue(0);
+	struct vtadev_buf *code = endless();
+	uint64_t seq, waits;
+
+	assert_int_equal(vtadev_info(dev)->cores, 2);
+	begin(q, endless_run(code));
+	begin(second, endless_run(code));
+	waits = submit(third, endless_run(code));
+	assert_int_equal(vtadev_wait(third, waits, 20000000), -ETIMEDOUT);
+	vtadev_queue_destroy(second);
+	seq = begin(third, endless_run(code));
+	assert_int_equal(seq, waits + 1);
+	vtadev_queue_destroy(third);
+	vtadev_buf_free(code);
+}
+
+TEST_F(TWO_CORES, a_run_does_not_wait_for_another_queues)
+{
+	struct vtadev_queue *other = queue(0);
+	struct vtadev_buf *code = endless(), *end = buffer(PAGE, VTADEV_HOST);
+	const uint32_t finish[4] = { htole32(VTA_ISA_FINISH) };
+	uint64_t seq;
+
+	assert_int_equal(vtadev_buf_write(end, 0, finish, sizeof(finish)), 0);
+	seq = begin(q, endless_run(code));
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(vtadev_wait(other, submit(other, vtadev_desc_run(
+				 vtadev_buf_addr(end), 1, 0)), FOREVER), 0);
+	assert_int_equal(vtadev_wait(q, seq, 0), -ETIMEDOUT);
+	vtadev_queue_destroy(other);
+	vtadev_buf_free(code);
+	vtadev_buf_free(end);
+}
+
+TEST(numbers_of_cores)
+{
+	static const char *const bad[] = {
+		"soft:cores=", "soft:cores=0", "soft:cores=257", "soft:cores=-1", "soft:cores=2x",
+		"soft:cores= 2", "soft:cores=99999999999999999999",
+	};
+	char why[256];
+	struct vtadev *card;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(vtadev_open(bad[i], &card), -EINVAL);
+		vtadev_open_text(bad[i], why, sizeof(why));
+		assert_non_null(strstr(why, "1 to 256 cores"));
+	}
+	assert_int_equal(vtadev_open("soft:cores=3:", &card), 0);
+	assert_int_equal(vtadev_info(card)->cores, 3);
+	vtadev_close(card);
+}
+
 TEST_F(RIG, a_busy_queue_is_destroyed)
 {
 	struct vtadev_queue *other;

@@ -543,7 +543,7 @@ class Pools(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "name"):
                 vtadev.Pool(ECHO, cards)
         with self.assertRaisesRegex(ValueError, "1 to 32"):
-            vtadev.Pool(ECHO, ["soft"], depth=33)
+            vtadev.Pool(ECHO, ["soft"], depth=257)
 
     def test_fault_is_the_requests_and_carries_the_record(self):
         with vtadev.Pool(DEADLOCK, ["soft", "soft"]) as pool:

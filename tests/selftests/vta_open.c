@@ -37,7 +37,7 @@ TEST_F(open, info_describes_the_card)
 	EXPECT_LT(0, info.clock_khz);
 	EXPECT_LT(0, info.vectors);
 	EXPECT_LE(info.mem_free, info.mem_size);
-	EXPECT_EQ(0, info.pad[0] | info.pad[4]);
+	EXPECT_EQ(0, info.pad | info.pad2[0] | info.pad2[1] | info.cores);
 	EXPECT_EQ(0, close(fd));
 }
 

@@ -6,7 +6,7 @@ SOFT_SO := $(LIB_DIR)/libvtadev-soft.so
 SOFT_DIR := build/devices/soft
 
 SOFT_SRCS := libvtadev/devices/soft/soft.c libvtadev/devices/config.c $(CORE_SRCS)
-SOFT_CPPFLAGS := $(EMU_CPPFLAGS) -Ilibvtadev
+SOFT_CPPFLAGS := $(EMU_CPPFLAGS) -Ilibvtadev -D_GNU_SOURCE
 SOFT_OBJS := $(addprefix $(SOFT_DIR)/,$(notdir $(SOFT_SRCS:.c=.o)))
 # Its one name is in vtadev_device.h.
 SOFT_CFLAGS := $(EMU_CFLAGS) -fPIC -fvisibility=hidden

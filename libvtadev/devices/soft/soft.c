@@ -6,6 +6,7 @@
  * faults, the same cycles. It is GPL-2.0-only, and so is the plugin.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,10 @@
 
 /* The emulated card's default. */
 #define MEM_SIZE	(1ull << 30)
+#define CORES_MAX	256u
+/* The argument that says how many cores. */
+#define CORES_ARG	"cores="
+
 
 /* The core asks through these; the run is its priv. */
 static enum vta_fault_reason soft_read(void *priv, uint32_t addr, void *buf, size_t len,
@@ -58,7 +63,38 @@ static int soft_list(unsigned int i, char *args, size_t size)
 	return 0;
 }
 
-/* @args is the path of a vta_config.json; none is TVM's default configuration. */
+static unsigned int count_processors(void)
+{
+	cpu_set_t set;
+
+	/* More processors than a set has room for: as many as there can be cores. */
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return CORES_MAX;
+	return CPU_COUNT(&set) < (int)CORES_MAX ? (unsigned int)CPU_COUNT(&set) : CORES_MAX;
+}
+
+/* "cores=N", alone or before ":"; sets *@args to what follows. */
+static int take_cores(const char **args, uint16_t *cores, char *why, size_t why_size)
+{
+	const char *text = *args;
+	unsigned long n;
+	char *end;
+
+	*cores = (uint16_t)count_processors();
+	if (strncmp(text, CORES_ARG, strlen(CORES_ARG)) != 0)
+		return 0;
+	text += strlen(CORES_ARG);
+	n = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || (*end && *end != ':') || !n || n > CORES_MAX) {
+		snprintf(why, why_size, "%.40s: there can be 1 to %u cores", *args, CORES_MAX);
+		return -EINVAL;
+	}
+	*cores = (uint16_t)n;
+	*args = end + (*end == ':');
+	return 0;
+}
+
+/* "[cores=N][:]" and the path of a vta_config.json; none is TVM's default configuration. */
 static int soft_open(const char *args, struct vta_info *info, void **device, char *why,
 		     size_t why_size)
 {
@@ -67,7 +103,9 @@ static int soft_open(const char *args, struct vta_info *info, void **device, cha
 
 	if (!config)
 		return -ENOMEM;
-	err = config_open(args, config, info, why, why_size);
+	err = take_cores(&args, &info->cores, why, why_size);
+	if (!err)
+		err = config_open(args, config, info, why, why_size);
 	if (!err && !core_kernel(config)) {
 		snprintf(why, why_size,
 			 "VTA_CORE_GEMM names a kernel that this processor does not have: unset it");
