@@ -14,8 +14,6 @@
 
 #include "devices/kernels.h"
 
-/* Launches ahead of the host's next check, at most. */
-#define AHEAD_MAX	16u
 #define ADDRESS_END	(UINT64_C(1) << 32)
 
 /* The kernels read the library's page table. */
@@ -36,6 +34,21 @@ __asm__(".section .rodata\n"
 	".byte 0\n"
 	".previous\n");
 
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Bytes of the largest scratchpad, by values of at least a byte: what a LOAD or STORE moves. */
+static size_t bounce_bytes(const struct core_config *c)
+{
+	size_t inp = (size_t)1 << (c->log_inp_buff_size + 3 - c->log_inp_width);
+	size_t wgt = (size_t)1 << (c->log_wgt_buff_size + 3 - c->log_wgt_width);
+
+	return larger(larger(inp, wgt), larger((size_t)1 << c->log_uop_buff_size,
+					       (size_t)1 << c->log_acc_buff_size));
+}
+
 int kernels_options(const struct core_config *c, char *text, size_t size)
 {
 	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(c);
@@ -43,24 +56,18 @@ int kernels_options(const struct core_config *c, char *text, size_t size)
 
 	return snprintf(text, size, "-DLOG_INP_WIDTH=%u -DLOG_WGT_WIDTH=%u -DLOG_BATCH=%u "
 			"-DLOG_BLOCK=%u -DLOG_UOP=%d -DLOG_INP=%d -DLOG_WGT=%d -DLOG_ACC=%d "
-			"-DLOG_TOKENS=%u -DLOG_WAITING=%u "
+			"-DLOG_TOKENS=%u -DLOG_WAITING=%u -DBOUNCE=%zu "
 			"-DFAULT_INSN=%d -DFAULT_BOUNDS=%d -DFAULT_CYCLES=%d -DFAULT_DEADLOCK=%d",
 			c->log_inp_width, c->log_wgt_width, c->log_batch, c->log_block,
 			s.uop, s.inp, s.wgt, s.acc, vta_isa_log_queue(c->log_tokens),
-			vta_isa_log_queue(c->log_waiting), VTA_FAULT_INSN, VTA_FAULT_BOUNDS,
+			vta_isa_log_queue(c->log_waiting), bounce_bytes(c), VTA_FAULT_INSN, VTA_FAULT_BOUNDS,
 			VTA_FAULT_CYCLES, VTA_FAULT_DEADLOCK);
 }
 
 /* ---- A core's life ---- */
 
-int kernels_init(struct kernels *k, const struct core_config *c, const struct kernels_ops *ops,
-		 void *core)
+void kernels_sizes(const struct core_config *c, size_t *sizes)
 {
-	size_t *sizes = k->sizes, most = 0;
-
-	memset(k, 0, sizeof(*k));
-	k->ops = ops;
-	k->core = core;
 	sizes[KERNELS_STATE] = sizeof(struct vta_state);
 	sizes[KERNELS_UOP] = (size_t)1 << c->log_uop_buff_size;
 	sizes[KERNELS_INP] = (size_t)1 << (c->log_inp_buff_size + 3 - c->log_inp_width);
@@ -70,11 +77,18 @@ int kernels_init(struct kernels *k, const struct core_config *c, const struct ke
 				 vta_isa_log_queue(c->log_waiting);
 	sizes[KERNELS_TOKENS] = VTA_TOKEN_QUEUES * sizeof(vta_u64) <<
 				vta_isa_log_queue(c->log_tokens);
-	sizes[KERNELS_CODE] = sizeof(k->code);
-	for (int i = KERNELS_UOP; i <= KERNELS_ACC; i++)
-		most = most > sizes[i] ? most : sizes[i];
-	sizes[KERNELS_BOUNCE] = most;
-	k->bounce = malloc(most);
+	sizes[KERNELS_CODE] = VTA_CODE * VTA_ISA_INSN_BYTES;
+	sizes[KERNELS_BOUNCE] = bounce_bytes(c);
+}
+
+int kernels_init(struct kernels *k, const struct core_config *c, const struct kernels_ops *ops,
+		 void *core)
+{
+	memset(k, 0, sizeof(*k));
+	k->ops = ops;
+	k->core = core;
+	kernels_sizes(c, k->sizes);
+	k->bounce = malloc(k->sizes[KERNELS_BOUNCE]);
 	return k->bounce ? 0 : -ENOMEM;
 }
 
@@ -203,7 +217,6 @@ static int begin_run(struct kernels *k, const struct vtadev_device_run *run)
 			s->kept[i] = last.kept[i] + last.tokens[i];
 	if (run->flags & VTADEV_DEVICE_RUN_CLEAR)
 		err = kernels_clear(k);
-	k->ahead = 1;
 	return err ? err : k->ops->put(k->core, KERNELS_STATE, s, sizeof(*s));
 }
 
@@ -226,10 +239,8 @@ static int attend(struct kernels *k, const struct vtadev_device_run *run,
 		*over = true;
 		return 0;
 	default:
-		k->ahead = 2 * k->ahead < AHEAD_MAX ? 2 * k->ahead : AHEAD_MAX;
 		return 0;
 	}
-	k->ahead = 1;
 	s->status = VTA_RUN;
 	*over = result->reason;
 	return err ? err : k->ops->put(k->core, KERNELS_STATE, s, sizeof(*s));
@@ -261,9 +272,7 @@ int kernels_run(struct kernels *k, const struct vtadev_device_run *run,
 
 	err = begin_run(k, run);
 	while (!err && !over && !run->memory->stop(run->memory->space)) {
-		err = k->ops->launch(k->core, k->ahead, s->status == VTA_WIDE);
-		if (!err)
-			err = k->ops->get(k->core, KERNELS_STATE, s, sizeof(*s));
+		err = k->ops->step(k->core, run->memory, s);
 		if (!err)
 			err = attend(k, run, result, &over);
 	}

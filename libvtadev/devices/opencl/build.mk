@@ -7,12 +7,12 @@ OPENCL_SO := $(LIB_DIR)/libvtadev-opencl.so
 OPENCL_DIR := build/devices/opencl
 OPENCL_CL := $(OPENCL_DIR)/vta.cl
 
-OPENCL_SRCS := $(addprefix libvtadev/devices/,opencl/opencl.c kernels.c config.c) \
+OPENCL_SRCS := $(addprefix libvtadev/devices/,opencl/opencl.c opencl/rack.c kernels.c config.c) \
 	card/core/core_config.c
 # Two of them as soft has them.
-OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,opencl.o kernels.o) \
+OPENCL_OBJS := $(addprefix $(OPENCL_DIR)/,opencl.o rack.o kernels.o) \
 	$(addprefix $(SOFT_DIR)/,config.o core_config.o)
-OPENCL_CPPFLAGS := $(SOFT_CPPFLAGS) -D_GNU_SOURCE -DVTA_CL='"$(OPENCL_CL)"'
+OPENCL_CPPFLAGS := $(SOFT_CPPFLAGS) -DVTA_CL='"$(OPENCL_CL)"'
 OPENCL_LIBS := -lOpenCL $(EMU_LIBS)
 
 # One file for the OpenCL compiler, which finds no others.

@@ -371,17 +371,36 @@ static void begin_move(__local struct vta_group *g, uint op)
 	}
 }
 
+/* As much of the loop in hand as the budget has, at least a micro-op. */
+static void begin_part(__local struct vta_group *g)
+{
+	__local struct vta_loop *l = &g->s.loop;
+	ulong each = work(1, l->insn.alu), left = l->count - l->done;
+	ulong n = min(left, max(g->budget / each, (ulong)1));
+
+	g->part_end = l->done + n;
+	g->budget -= (uint)min((ulong)g->budget, n * each);
+	g->todo = EXECUTE;
+}
+
 static void begin_loop(__local struct vta_group *g)
 {
 	__local struct vta_loop *l = &g->s.loop;
+	ulong all = work(l->count, l->insn.alu);
 
 	if (!l->count)
 		return;
-	g->todo = EXECUTE;
 	l->apart = independent(g);
-	g->budget -= (uint)min((ulong)g->budget, work(l->count, l->insn.alu));
+	if (g->shared && all > g->budget) {
+		g->s.status = VTA_WIDE;
+		begin_part(g);
+		return;
+	}
+	g->part_end = l->count;
+	g->todo = EXECUTE;
+	g->budget -= (uint)min((ulong)g->budget, all);
 #ifndef VTA_TASK
-	if (work(l->count, l->insn.alu) >= VTA_WIDE_MIN) {
+	if (!g->shared && all >= VTA_WIDE_MIN) {
 		g->s.status = VTA_WIDE;
 		g->todo = LEAVE;
 	}

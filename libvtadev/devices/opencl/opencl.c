@@ -12,12 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CL_TARGET_OPENCL_VERSION	120
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-
 #include "devices/config.h"
 #include "devices/kernels.h"
+#include "cl.h"
+#include "rack.h"
 #include "vtadev_device.h"
 
 #define ARENA_MAX	(UINT64_C(1) << 30)
@@ -28,8 +26,11 @@
 #define LOG_MAX		65536
 /* Copies from here on have a queue of their own: small ones do not wait for them. */
 #define BULK		65536u
-/* Buffers of a core, the arena and the pages: what both kernels have for arguments. */
-#define ARGUMENTS	(KERNELS_BUFFERS + 2)
+/* Streams that a GPU executes side by side on each of its compute units. */
+#define CORES_OF_UNIT	2u
+#define CORES_MAX	256u
+/* Part of the device's memory that cores may take. */
+#define CORES_MEMORY	4
 
 /* Queues of the OpenCL device: the kernels', and those of large and of small copies. */
 enum { RUNS, BULKS, WORDS, QUEUES };
@@ -40,18 +41,14 @@ struct ocl {
 	struct core_config config;
 	cl_device_id id;
 	cl_context context;
-	cl_program program;
 	cl_command_queue queues[QUEUES];
-	cl_mem arena, pages;
-	size_t wide_items;		/* work-items for a loop of many micro-ops */
+	struct rack rack;
 };
 
 struct core {
 	struct kernels kernels;		/* of which this is the core */
 	struct ocl *ocl;
-	cl_mem buffers[KERNELS_BUFFERS];
-	cl_kernel stream, wide;		/* wide: NULL with VTA_TASK */
-	size_t items;			/* of a group of @stream */
+	struct rack_core rack;
 };
 
 /* ---- Errors ---- */
@@ -155,7 +152,7 @@ static int fail_build(const struct ocl *ocl, cl_int err)
 	char *log = calloc(1, LOG_MAX), *line;
 
 	check_call(ocl, "clBuildProgram", err);
-	if (log && !clGetProgramBuildInfo(ocl->program, ocl->id, CL_PROGRAM_BUILD_LOG, LOG_MAX - 1,
+	if (log && !clGetProgramBuildInfo(ocl->rack.program, ocl->id, CL_PROGRAM_BUILD_LOG, LOG_MAX - 1,
 					  log, NULL) && *log) {
 		line = strstr(log, "error");
 		line = line ? line : log;
@@ -178,10 +175,10 @@ static int build(struct ocl *ocl, bool gpu)
 	n = kernels_options(&ocl->config, options, sizeof(options));
 	snprintf(options + n, sizeof(options) - (size_t)n, " -cl-std=CL1.2%s %s",
 		 gpu ? " -DVTA_GPU" : "", more ? more : "");
-	ocl->program = clCreateProgramWithSource(ocl->context, 1, &source, NULL, &err);
+	ocl->rack.program = clCreateProgramWithSource(ocl->context, 1, &source, NULL, &err);
 	if (err)
 		return check_call(ocl, "clCreateProgramWithSource", err);
-	err = clBuildProgram(ocl->program, 1, &ocl->id, options, NULL, NULL);
+	err = clBuildProgram(ocl->rack.program, 1, &ocl->id, options, NULL, NULL);
 	return err ? fail_build(ocl, err) : 0;
 }
 
@@ -196,21 +193,42 @@ static int make_memory(struct ocl *ocl, struct vta_info *info)
 	most = most < all / 4 ? most : all / 4;
 	most = (most < ARENA_MAX ? most : ARENA_MAX) / VTA_PAGE_SIZE * VTA_PAGE_SIZE;
 	info->mem_size = most;
-	ocl->arena = clCreateBuffer(ocl->context, CL_MEM_READ_WRITE, (size_t)most, NULL, &err);
+	ocl->rack.arena = clCreateBuffer(ocl->context, CL_MEM_READ_WRITE, (size_t)most, NULL, &err);
 	if (!err)
-		ocl->pages = clCreateBuffer(ocl->context, CL_MEM_READ_ONLY, PAGES_BYTES, NULL,
+		ocl->rack.pages = clCreateBuffer(ocl->context, CL_MEM_READ_ONLY, PAGES_BYTES, NULL,
 					    &err);
 	if (!err)
-		err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->pages, &none, sizeof(none), 0,
+		err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->rack.pages, &none, sizeof(none), 0,
 					  PAGES_BYTES, 0, NULL, NULL);
 	return check_call(ocl, "clCreateBuffer", err);
 }
 
+/* As many cores as the compute units keep busy and memory has room for. */
+static unsigned int count_cores(const struct ocl *ocl, cl_uint units, bool gpu)
+{
+	cl_ulong all = 0, most = 0, each = 0, largest = 1, n = gpu ? units * CORES_OF_UNIT : units;
+
+	clGetDeviceInfo(ocl->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(all), &all, NULL);
+	clGetDeviceInfo(ocl->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most), &most, NULL);
+	for (unsigned int i = 0; i < KERNELS_BUFFERS; i++) {
+		each += ocl->rack.sizes[i];
+		largest = largest > ocl->rack.sizes[i] ? largest : ocl->rack.sizes[i];
+	}
+	/* Slots come in powers of two: half of them may be unused. */
+	n = n < all / CORES_MEMORY / 2 / each ? n : all / CORES_MEMORY / 2 / each;
+	n = n < most / 2 / largest ? n : most / 2 / largest;
+	n = n < CORES_MAX ? n : CORES_MAX;
+	return n ? (unsigned int)n : 1;
+}
+
 static int make_device(struct ocl *ocl, struct vta_info *info)
 {
+	struct rack *rack = &ocl->rack;
 	cl_device_type type = 0;
 	cl_uint units = 1;
+	bool gpu;
 	cl_int err;
+	int ret;
 
 	ocl->context = clCreateContext(NULL, 1, &ocl->id, NULL, NULL, &err);
 	for (unsigned int i = 0; i < QUEUES && !err; i++)
@@ -219,24 +237,32 @@ static int make_device(struct ocl *ocl, struct vta_info *info)
 		return check_call(ocl, "clCreateContext", err);
 	clGetDeviceInfo(ocl->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	clGetDeviceInfo(ocl->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
-	ocl->wide_items = type & CL_DEVICE_TYPE_GPU ? (size_t)units * 1024 : units * 8;
-	err = make_memory(ocl, info);
-	return err ? err : build(ocl, type & CL_DEVICE_TYPE_GPU);
+	gpu = type & CL_DEVICE_TYPE_GPU;
+	rack->context = ocl->context;
+	rack->queue = ocl->queues[RUNS];
+	rack->wide_items = gpu ? (size_t)units * 1024 : units * 8;
+	kernels_sizes(&ocl->config, rack->sizes);
+	info->cores = (uint16_t)count_cores(ocl, units, gpu);
+	ret = make_memory(ocl, info);
+	if (!ret)
+		ret = build(ocl, gpu);
+	return ret ? ret : check_call(ocl, "clCreateKernel", rack_init(rack));
 }
 
 static void ocl_close(void *device)
 {
 	struct ocl *ocl = device;
 
+	rack_destroy(&ocl->rack);
 	for (unsigned int i = 0; i < QUEUES; i++)
 		if (ocl->queues[i])
 			clReleaseCommandQueue(ocl->queues[i]);
-	if (ocl->arena)
-		clReleaseMemObject(ocl->arena);
-	if (ocl->pages)
-		clReleaseMemObject(ocl->pages);
-	if (ocl->program)
-		clReleaseProgram(ocl->program);
+	if (ocl->rack.arena)
+		clReleaseMemObject(ocl->rack.arena);
+	if (ocl->rack.pages)
+		clReleaseMemObject(ocl->rack.pages);
+	if (ocl->rack.program)
+		clReleaseProgram(ocl->rack.program);
 	if (ocl->context)
 		clReleaseContext(ocl->context);
 	free(ocl);
@@ -254,6 +280,7 @@ static int ocl_open(const char *args, struct vta_info *info, void **device, char
 		return -ENOMEM;
 	ocl->why = why;
 	ocl->why_size = why_size;
+	rack_prepare(&ocl->rack);
 	if (sscanf(args, "%4u.%4u%n", &platform, &number, &used) != 2 ||
 	    (args[used] && args[used] != ':')) {
 		platform = 0;
@@ -283,7 +310,7 @@ static int ocl_clear(void *device, uint64_t offset, size_t size)
 	const cl_uint none = 0;
 
 	return check_call(ocl, "clEnqueueFillBuffer",
-			  clEnqueueFillBuffer(ocl->queues[RUNS], ocl->arena, &none, sizeof(none),
+			  clEnqueueFillBuffer(ocl->queues[RUNS], ocl->rack.arena, &none, sizeof(none),
 					      (size_t)offset, size, 0, NULL, NULL));
 }
 
@@ -293,7 +320,7 @@ static int ocl_map(void *device, uint32_t first, size_t count, const uint32_t *e
 	const struct ocl *ocl = device;
 
 	return check_call(ocl, "clEnqueueWriteBuffer",
-			  clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->pages, CL_TRUE,
+			  clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->rack.pages, CL_TRUE,
 					       first * sizeof(*entries),
 					       count * sizeof(*entries), entries, 0, NULL,
 					       NULL));
@@ -307,7 +334,7 @@ static cl_int copy_inside(const struct ocl *ocl, cl_command_queue queue,
 	cl_int err = 0;
 
 	for (size_t i = 0; i < r->rows && !err; i++)
-		err = clEnqueueCopyBuffer(queue, ocl->arena, ocl->arena,
+		err = clEnqueueCopyBuffer(queue, ocl->rack.arena, ocl->rack.arena,
 					  (size_t)r->src.offset + i * r->src.pitch,
 					  (size_t)r->dst.offset + i * r->dst.pitch, r->width, 0,
 					  NULL, i + 1 < r->rows ? NULL : &done);
@@ -327,11 +354,11 @@ static int ocl_copy(void *device, const struct vtadev_device_rows *r)
 	cl_int err;
 
 	if (r->dst.ptr)
-		err = clEnqueueReadBufferRect(queue, ocl->arena, CL_TRUE, from, none, region,
+		err = clEnqueueReadBufferRect(queue, ocl->rack.arena, CL_TRUE, from, none, region,
 					      r->src.pitch, 0, r->dst.pitch, 0, r->dst.ptr, 0,
 					      NULL, NULL);
 	else if (r->src.ptr)
-		err = clEnqueueWriteBufferRect(queue, ocl->arena, CL_TRUE, to, none, region,
+		err = clEnqueueWriteBufferRect(queue, ocl->rack.arena, CL_TRUE, to, none, region,
 					       r->dst.pitch, 0, r->src.pitch, 0, r->src.ptr, 0,
 					       NULL, NULL);
 	else
@@ -343,104 +370,42 @@ static int ocl_copy(void *device, const struct vtadev_device_rows *r)
 
 static int put_buffer(void *ptr, enum kernels_buffer buffer, const void *from, size_t size)
 {
-	const struct core *core = ptr;
+	struct core *core = ptr;
 
-	return clEnqueueWriteBuffer(core->ocl->queues[RUNS], core->buffers[buffer], CL_FALSE, 0,
-				    size, from, 0, NULL, NULL);
+	return rack_put(&core->ocl->rack, &core->rack, buffer, from, size);
 }
 
 static int get_buffer(void *ptr, enum kernels_buffer buffer, void *to, size_t size)
 {
-	const struct core *core = ptr;
+	struct core *core = ptr;
 
-	return clEnqueueReadBuffer(core->ocl->queues[RUNS], core->buffers[buffer], CL_TRUE, 0,
-				   size, to, 0, NULL, NULL);
+	return rack_get(&core->ocl->rack, &core->rack, buffer, to, size);
 }
 
 static int zero(void *ptr, enum kernels_buffer buffer, size_t size)
 {
-	const struct core *core = ptr;
-	const cl_uchar none = 0;
+	struct core *core = ptr;
 
-	return clEnqueueFillBuffer(core->ocl->queues[RUNS], core->buffers[buffer], &none,
-				   sizeof(none), 0, size, 0, NULL, NULL);
+	return rack_zero(&core->ocl->rack, &core->rack, buffer, size);
 }
 
-static int launch(void *ptr, unsigned int times, bool wide)
-{
-	const struct core *core = ptr;
-	cl_command_queue queue = core->ocl->queues[RUNS];
-	cl_int err = 0;
-
-	for (unsigned int i = 0; i < times && !err; i++, wide = true) {
-		if (core->wide && wide)
-			err = clEnqueueNDRangeKernel(queue, core->wide, 1, NULL,
-						     &core->ocl->wide_items, NULL, 0, NULL, NULL);
-		if (!err)
-			err = clEnqueueNDRangeKernel(queue, core->stream, 1, NULL, &core->items,
-						     &core->items, 0, NULL, NULL);
-	}
-	return err;
-}
-
-static const struct kernels_ops kernels_ops = {
-	.put = put_buffer, .get = get_buffer, .zero = zero, .launch = launch,
-};
-
-static cl_int make_kernel(const struct core *core, const char *name, cl_kernel *kernel)
-{
-	const struct ocl *ocl = core->ocl;
-	const cl_mem *b = core->buffers;
-	const cl_mem args[ARGUMENTS] = {
-		b[KERNELS_STATE], ocl->arena, ocl->pages, b[KERNELS_UOP], b[KERNELS_INP],
-		b[KERNELS_WGT], b[KERNELS_ACC], b[KERNELS_WAITING], b[KERNELS_TOKENS],
-		b[KERNELS_CODE], b[KERNELS_BOUNCE],
-	};
-	cl_int err;
-
-	*kernel = clCreateKernel(ocl->program, name, &err);
-	for (cl_uint i = 0; i < ARGUMENTS && !err; i++)
-		err = clSetKernelArg(*kernel, i, sizeof(cl_mem), &args[i]);
-	return err;
-}
-
-static cl_int make_core(struct core *core)
-{
-	size_t group[3] = { 0 };
-	cl_int err = 0;
-
-	for (unsigned int i = 0; i < KERNELS_BUFFERS && !err; i++)
-		core->buffers[i] = clCreateBuffer(core->ocl->context, CL_MEM_READ_WRITE,
-						  core->kernels.sizes[i], NULL, &err);
-	if (!err)
-		err = make_kernel(core, "vta_stream", &core->stream);
-	if (!err)
-		err = clSetKernelArg(core->stream, ARGUMENTS, sizeof(struct vta_group), NULL);
-	if (!err)
-		err = clGetKernelWorkGroupInfo(core->stream, core->ocl->id,
-					       CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof(group),
-					       group, NULL);
-	if (err)
-		return err;
-	core->items = group[0];
-	err = make_kernel(core, "vta_wide", &core->wide);
-	if (err == CL_INVALID_KERNEL_NAME)
-		err = 0;
-	return err ? err : kernels_clear(&core->kernels);
-}
-
-static void ocl_core_free(void *device, void *ptr)
+static int step(void *ptr, const struct vtadev_device_memory *memory, struct vta_state *state)
 {
 	struct core *core = ptr;
 
-	(void)device;
-	if (core->stream)
-		clReleaseKernel(core->stream);
-	if (core->wide)
-		clReleaseKernel(core->wide);
-	for (unsigned int i = 0; i < KERNELS_BUFFERS; i++)
-		if (core->buffers[i])
-			clReleaseMemObject(core->buffers[i]);
+	return rack_step(&core->ocl->rack, &core->rack, memory, state);
+}
+
+static const struct kernels_ops kernels_ops = {
+	.put = put_buffer, .get = get_buffer, .zero = zero, .step = step,
+};
+
+static void ocl_core_free(void *device, void *ptr)
+{
+	struct ocl *ocl = device;
+	struct core *core = ptr;
+
+	rack_leave(&ocl->rack, &core->rack);
 	kernels_destroy(&core->kernels);
 	free(core);
 }
@@ -448,14 +413,21 @@ static void ocl_core_free(void *device, void *ptr)
 static int ocl_core_new(void *device, void **out)
 {
 	struct core *core = calloc(1, sizeof(*core));
+	struct ocl *ocl = device;
 	int err;
 
 	if (!core)
 		return -ENOMEM;
-	core->ocl = device;
-	err = kernels_init(&core->kernels, &core->ocl->config, &kernels_ops, core);
+	core->ocl = ocl;
+	err = kernels_init(&core->kernels, &ocl->config, &kernels_ops, core);
 	if (!err)
-		err = check_call(core->ocl, "core", make_core(core));
+		err = check_call(ocl, "core", rack_enter(&ocl->rack, &core->rack));
+	if (err) {
+		kernels_destroy(&core->kernels);
+		free(core);
+		return err;
+	}
+	err = check_call(ocl, "core", kernels_clear(&core->kernels));
 	if (err) {
 		ocl_core_free(device, core);
 		return err;
@@ -467,13 +439,9 @@ static int ocl_core_new(void *device, void **out)
 static int ocl_run(void *device, void *ptr, const struct vtadev_device_run *run,
 		   struct vtadev_device_result *result)
 {
-	const struct ocl *ocl = device;
 	struct core *core = ptr;
-	cl_int err = kernels_run(&core->kernels, run, result);
 
-	if (!err)
-		err = clFinish(ocl->queues[RUNS]);
-	return check_call(ocl, "run", err);
+	return check_call(device, "run", kernels_run(&core->kernels, run, result));
 }
 
 const struct vtadev_device_ops vtadev_device_plugin = {

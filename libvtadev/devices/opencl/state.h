@@ -40,7 +40,7 @@ typedef uint64_t vta_u64 __attribute__((aligned(8)));
 /* The next step. */
 enum vta_next {
 	VTA_RUN,	/* by the kernel vta_stream: continue */
-	VTA_WIDE,	/* by the kernel vta_wide: a part of the loop in hand */
+	VTA_WIDE,	/* a part of the loop in hand, by vta_wide, or by vta_stream if @shared */
 	VTA_FETCH,	/* by the host: instructions from @fetched on, into the code */
 	VTA_MOVE,	/* by the host: rows of the LOAD or STORE in hand, in the bounce */
 	VTA_DONE,	/* nothing: the stream is at its end, */
@@ -108,6 +108,8 @@ struct vta_group {
 	vta_u32 block[VTA_BLOCK * 4];	/* instructions from @block_first on */
 	vta_u32 block_first, block_count;
 	vta_u32 budget;			/* multiplications yet before the kernel ends */
+	vta_u32 shared;			/* no launch of vta_wide is for this stream */
+	vta_u64 part_end;		/* of the loop in hand: micro-ops to execute next */
 	int dst_min, dst_max, src_min, src_max, wgt_max, gap, src_is_dst;
 };
 

@@ -4,10 +4,13 @@
  *
  * Two kernels share the work, one after the other in a queue that keeps its order:
  *
- *   vta_stream  one work-group: fetches, decodes, takes tokens, moves rows, and
- *               executes GEMM and ALU with few micro-ops. Work-item 0 decides, all
- *               work-items of the group do what it decided
- *   vta_wide    any number of work-groups: a part of a GEMM or ALU with many
+ *   vta_stream  a work-group for each stream: fetches, decodes, takes tokens, moves rows, and
+ *               executes GEMM and ALU. Work-item 0 decides, all work-items of the group do what
+ *               it decided
+ *   vta_wide    any number of work-groups: a part of a GEMM or ALU with many micro-ops, of a
+ *               stream that is alone
+ *
+ * A core is a slot: its part of each buffer. @slots has those of the streams of a launch.
  *
  * Neither runs for long, so that the host can end a run. The host enqueues pairs of them
  * ahead: the one that has nothing to do ends at once. The host moves data of its own memory,
@@ -20,8 +23,9 @@
  *
  * Build options: LOG_BATCH, LOG_BLOCK, LOG_INP_WIDTH and LOG_WGT_WIDTH of the configuration;
  * LOG_UOP, LOG_INP, LOG_WGT and LOG_ACC, the depths of the scratchpads (all base-2
- * logarithms); LOG_TOKENS and LOG_WAITING, those of its queues; FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors.
- * Others have values below. VTA_TASK makes vta_stream a kernel of a single work-item, which
+ * logarithms); LOG_TOKENS and LOG_WAITING, those of its queues; BOUNCE, bytes of a slot's bounce;
+ * FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors. Others have values
+ * below. VTA_TASK makes vta_stream a kernel of a single work-item, which
  * is what FPGA tools ask for, and takes vta_wide away.
  */
 #include "state.h"
@@ -64,6 +68,14 @@
 #define ITEM		((uint)get_local_id(0))
 #define JOIN		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #endif
+
+/* Values of a slot in each buffer. */
+#define SLOT_UOP	((size_t)1 << LOG_UOP)
+#define SLOT_INP	((size_t)LANES << LOG_INP)
+#define SLOT_WGT	((size_t)BLOCK * BLOCK << LOG_WGT)
+#define SLOT_ACC	((size_t)LANES << LOG_ACC)
+#define SLOT_WAITING	((size_t)VTA_MODULES * VTA_WAITING)
+#define SLOT_TOKENS	((size_t)VTA_TOKEN_QUEUES * VTA_TOKENS)
 
 #define PAGE_INSNS	(1u << (VTA_PAGE_LOG - 4))
 /* Multiplications after which vta_stream lets the host check, and what an instruction counts. */
@@ -296,12 +308,33 @@ static struct vta_isa_uop decode_uop(uint word)
 #define PRODUCT(a, b)	convert_int16(convert_short16(a) * convert_short16(b))
 #endif
 
+/* The sum of @sum and four products of bytes. */
+#if defined(VTA_GPU) && defined(__NV_CL_C_VERSION)
+#define DOT4
+static int dot4(int a, int b, int sum)
+{
+	int d;
+
+	asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(sum));
+	return d;
+}
+#endif
+
 /* Rows of 16 bytes and more begin at a multiple of 16. */
 static int multiply_row(__global const char *a, __global const char *b)
 {
 	int sum = 0;
 
-#if LOG_BLOCK >= 4
+#if LOG_BLOCK >= 4 && defined(DOT4)
+	for (uint i = 0; i < BLOCK; i += 16) {
+		int4 x = *(__global const int4 *)(a + i), y = *(__global const int4 *)(b + i);
+
+		sum = dot4(x.x, y.x, sum);
+		sum = dot4(x.y, y.y, sum);
+		sum = dot4(x.z, y.z, sum);
+		sum = dot4(x.w, y.w, sum);
+	}
+#elif LOG_BLOCK >= 4
 	int16 sums = 0;
 	int8 s8;
 	int4 s4;
@@ -368,15 +401,58 @@ struct lanes {
 	bool shared;
 };
 
+static void add_sum(__global int *to, int sum, bool shared)
+{
+	if (shared)
+		atomic_add((volatile __global int *)to, sum);
+	else
+		*to = (int)((uint)*to + (uint)sum);
+}
+
 static void gemm_lane(__global int *to, __global const char *src,
 		      __global const char *wgt, uint lane, bool shared)
 {
-	int sum = multiply_row(src + lane / BLOCK * BLOCK, wgt + lane % BLOCK * BLOCK);
+	add_sum(to + lane, multiply_row(src + lane / BLOCK * BLOCK, wgt + lane % BLOCK * BLOCK),
+		shared);
+}
 
-	if (shared)
-		atomic_add((volatile __global int *)to + lane, sum);
-	else
-		to[lane] = (int)((uint)to[lane] + (uint)sum);
+/* One lane of micro-ops @n to @end - 1: sums stay in a register as long as their element does. */
+static void gemm_sums(const struct core *c, const struct vta_loop *l, ulong n, ulong end,
+		      struct lanes lanes)
+{
+	__global const char *inp = c->inp + lanes.first / BLOCK * BLOCK;
+	__global const char *wgt = c->wgt + lanes.first % BLOCK * BLOCK;
+	__global int *acc = c->acc + lanes.first;
+	uint uops = l->insn.uop_end - l->insn.uop_bgn, last = 0;
+	struct at at = at_count(l, n);
+	int sum = 0;
+
+	for (; n < end; at.u = 0) {
+		uint dst = at.i * l->insn.dst_factor_out + at.j * l->insn.dst_factor_in;
+		uint src = at.i * l->insn.src_factor_out + at.j * l->insn.src_factor_in;
+		uint w = at.i * l->insn.wgt_factor_out + at.j * l->insn.wgt_factor_in;
+		uint u_end = (uint)min((ulong)uops, at.u + (end - n));
+
+		n += u_end - at.u;
+		for (uint u = at.u; u < u_end; u++) {
+			struct vta_isa_uop uop = decode_uop(c->uop[l->insn.uop_bgn + u]);
+
+			if (dst + uop.dst != last) {
+				if (sum)
+					add_sum(acc + (size_t)last * LANES, sum, lanes.shared);
+				last = dst + uop.dst;
+				sum = 0;
+			}
+			sum += multiply_row(inp + (size_t)(src + uop.src) * LANES,
+					    wgt + (size_t)(w + uop.wgt) * BLOCK * BLOCK);
+		}
+		if (++at.j == l->insn.iter_in) {
+			at.j = 0;
+			at.i++;
+		}
+	}
+	if (sum)
+		add_sum(acc + (size_t)last * LANES, sum, lanes.shared);
 }
 
 /* Micro-ops @n to @end - 1. */
@@ -446,6 +522,8 @@ static void execute(const struct core *c, const struct vta_loop *l, ulong n, ulo
 		return;
 	if (l->insn.alu)
 		alu(c, l, n, end, lanes);
+	else if (lanes.end - lanes.first == 1 && !l->insn.reset)
+		gemm_sums(c, l, n, end, lanes);
 	else
 		gemm(c, l, n, end, lanes);
 }
@@ -516,6 +594,14 @@ static void go_on(const struct core *c, __local struct vta_group *g)
 {
 	__local struct vta_state *s = &g->s;
 
+	if (g->todo == EXECUTE && s->status == VTA_WIDE) {
+		s->loop.done = g->part_end;
+		if (s->loop.done < s->loop.count) {
+			g->todo = LEAVE;
+			return;
+		}
+		s->status = VTA_RUN;
+	}
 	if (s->in_hand && (g->todo == EXECUTE || g->todo == NOTHING)) {
 		if (g->todo == EXECUTE && (s->command.words[0] & 7) == STORE && s->move.bounce) {
 			s->status = VTA_MOVE;
@@ -532,13 +618,16 @@ static void go_on(const struct core *c, __local struct vta_group *g)
 	choose(c, g);
 }
 
-static void start(const struct core *c, __local struct vta_group *g)
+static void start(const struct core *c, __local struct vta_group *g, uint shared)
 {
+	g->shared = shared;
 	g->block_count = 0;
 	g->block_first = 0;
 	g->budget = STREAM_WORK;
 	g->todo = LEAVE;
-	if (g->s.status == VTA_WIDE)
+	if (g->s.status == VTA_WIDE && shared)
+		begin_part(g);
+	else if (g->s.status == VTA_WIDE)
 		count_wide(g);
 	if (g->s.status == VTA_RUN && g->s.in_hand)
 		resume(c, g);
@@ -555,7 +644,7 @@ static void execute_in_hand(const struct core *c, __local struct vta_group *g)
 		move(c, g);
 	} else {
 		loop = g->s.loop;
-		execute(c, &loop, 0, loop.count, ITEM, VTA_ITEMS);
+		execute(c, &loop, loop.done, g->part_end, ITEM, VTA_ITEMS);
 	}
 }
 
@@ -577,18 +666,25 @@ static void copy_state(__global struct vta_state *there, __local struct vta_stat
 			__global const uint *pages, __global uint *uop, __global char *inp,	\
 			__global char *wgt, __global int *acc,					\
 			__global struct vta_command *waiting, __global ulong *tokens,		\
-			__global const uint *code, __global uchar *bounce
-#define CORE		{ memory, pages, uop, inp, wgt, acc, waiting, tokens, code, bounce }
+			__global const uint *code, __global uchar *bounce,			\
+			__global const uint *slots
+#define CORE(slot)	{ memory, pages, uop + (slot) * SLOT_UOP, inp + (slot) * SLOT_INP,	\
+			  wgt + (slot) * SLOT_WGT, acc + (slot) * SLOT_ACC,			\
+			  waiting + (slot) * SLOT_WAITING, tokens + (slot) * SLOT_TOKENS,	\
+			  code + (slot) * (size_t)(VTA_CODE * 4),				\
+			  bounce + (slot) * (size_t)BOUNCE }
 
 __kernel __attribute__((reqd_work_group_size(VTA_ITEMS, 1, 1)))
-void vta_stream(ARGUMENTS, __local struct vta_group *g)
+void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
 {
-	const struct core c = CORE;
+	const size_t slot = slots[get_group_id(0)];
+	const struct core c = CORE(slot);
 
+	state += slot;
 	copy_state(state, &g->s, false);
 	JOIN;
 	if (ITEM == 0)
-		start(&c, g);
+		start(&c, g, shared);
 	JOIN;
 	while (g->todo != LEAVE) {
 		uint op = g->s.command.words[0] & 7;
@@ -622,9 +718,11 @@ void vta_stream(ARGUMENTS, __local struct vta_group *g)
  */
 __kernel void vta_wide(ARGUMENTS)
 {
-	const struct core c = CORE;
+	const size_t slot = slots[0];
+	const struct core c = CORE(slot);
 	struct vta_loop l;
 
+	state += slot;
 	if (state->status != VTA_WIDE)
 		return;
 	l = state->loop;
