@@ -72,7 +72,7 @@ static inline uint32_t core_quads(uint32_t block)
 extern const struct core_gemm core_gemm_avx512vnni, core_gemm_avxvnni, core_gemm_avx2;
 extern const struct core_gemm core_gemm_neon;
 
-/* Where a block has the weight from input channel @in to output channel @out. */
+/* The place in a block of the weight from input channel @in to output channel @out. */
 static inline size_t core_wgt_offset(size_t block, size_t out, size_t in)
 {
 	return (in / CORE_QUAD * block + out) * CORE_QUAD + in % CORE_QUAD;

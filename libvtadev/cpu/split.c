@@ -12,7 +12,7 @@
 #define ROWS_LEAST	8u
 #define COLUMNS_LEAST	64u
 
-/* What a kernel is cut along: @all of these, at least @least for each part. */
+/* The dimension that a kernel is cut along: @all of these, at least @least for each part. */
 enum along { ALONG_NOTHING, ALONG_IMAGES, ALONG_GROUPS, ALONG_CHANNELS, ALONG_BATCH, ALONG_ROWS,
 	     ALONG_COLUMNS };
 struct cut {

@@ -95,7 +95,7 @@ for verb in $verbs; do
 		skip "zsh: options of $verb" "zsh is not installed"
 	fi
 done
-# Where the program is, there is vtactl; devices need no card.
+# vtactl is where the program is; devices need no card.
 export VTADEV_PLUGINS=$top/build/lib
 cards=$("${program/%vtac/vtactl}" list --all | sed '1d; s/ .*//' | sorted)
 [[ $cards = *soft* ]] || skip "cards" "there is no device soft in build/lib"

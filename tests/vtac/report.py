@@ -107,7 +107,7 @@ def clock():
 
 
 def page():
-    """What Chromium has made of the page: the totals, folded blocks, no element of a name's."""
+    """Chromium's result of the page: the totals, folded blocks, no element of a name's."""
     path = directory / "page.html"
     vtac("report", "--html", "-o", path, program)
     source = path.read_text()

@@ -245,7 +245,7 @@ cl_int rack_zero(struct rack *rack, const struct rack_core *core, enum kernels_b
 
 /* ---- Rounds ---- */
 
-/* What a round launches: copied from the active streams, and used without the lock. */
+/* A round's launches: copied from the active streams, and used without the lock. */
 struct round {
 	unsigned int streams, launches;
 	bool wide;			/* before the first launch of vta_stream */
