@@ -115,10 +115,10 @@ static cl_int grow_between_rounds(struct rack *rack)
 
 	rack->growers++;
 	while (rack->round)
-		pthread_cond_wait(&rack->changed, &rack->lock);
+		pthread_cond_wait(&rack->between, &rack->lock);
 	err = grow(rack);
 	rack->growers--;
-	pthread_cond_broadcast(&rack->changed);
+	pthread_cond_broadcast(&rack->between);
 	return err;
 }
 
@@ -127,7 +127,7 @@ static cl_int grow_between_rounds(struct rack *rack)
 void rack_prepare(struct rack *rack)
 {
 	pthread_mutex_init(&rack->lock, NULL);
-	pthread_cond_init(&rack->changed, NULL);
+	pthread_cond_init(&rack->between, NULL);
 	TAILQ_INIT(&rack->active);
 }
 
@@ -166,7 +166,7 @@ void rack_destroy(struct rack *rack)
 	free(rack->used);
 	free(rack->states);
 	free(rack->list);
-	pthread_cond_destroy(&rack->changed);
+	pthread_cond_destroy(&rack->between);
 	pthread_mutex_destroy(&rack->lock);
 }
 
@@ -182,20 +182,24 @@ cl_int rack_enter(struct rack *rack, struct rack_core *core)
 {
 	cl_int err = 0;
 
+	pthread_cond_init(&core->wake, NULL);
 	pthread_mutex_lock(&rack->lock);
 	while (!err && !find_slot(rack, &core->slot))
 		err = grow_between_rounds(rack);
 	if (!err)
 		rack->used[core->slot] = true;
 	pthread_mutex_unlock(&rack->lock);
+	if (err)
+		pthread_cond_destroy(&core->wake);
 	return err;
 }
 
-void rack_leave(struct rack *rack, const struct rack_core *core)
+void rack_leave(struct rack *rack, struct rack_core *core)
 {
 	pthread_mutex_lock(&rack->lock);
 	rack->used[core->slot] = false;
 	pthread_mutex_unlock(&rack->lock);
+	pthread_cond_destroy(&core->wake);
 }
 
 /* ---- Bytes of a slot ---- */
@@ -320,22 +324,26 @@ static void end_round(struct rack *rack, const struct round *round, cl_int err)
 		core->over = err || (core->state->status != VTA_RUN &&
 				     core->state->status != VTA_WIDE) ||
 			     core->memory->stop(core->memory->space);
-		if (core->over)
+		if (core->over) {
 			TAILQ_REMOVE(&rack->active, core, next);
+			pthread_cond_signal(&core->wake);
+		}
 	}
-	pthread_cond_broadcast(&rack->changed);
+	if (rack->growers)
+		pthread_cond_broadcast(&rack->between);
 }
 
-/* Lead until the thread's own stream is over. */
+/* Lead until the thread's own stream is over; then another one's thread does. */
 static void lead(struct rack *rack, const struct rack_core *own)
 {
 	struct round round = { .launches = 0 };
+	struct rack_core *heir;
 	cl_int err;
 
 	rack->leading = true;
 	while (!own->over) {
 		if (rack->growers) {
-			pthread_cond_wait(&rack->changed, &rack->lock);
+			pthread_cond_wait(&rack->between, &rack->lock);
 			continue;
 		}
 		round.listed = !round.launches;
@@ -348,6 +356,9 @@ static void lead(struct rack *rack, const struct rack_core *own)
 		end_round(rack, &round, err);
 	}
 	rack->leading = false;
+	heir = TAILQ_FIRST(&rack->active);
+	if (heir)
+		pthread_cond_signal(&heir->wake);
 }
 
 cl_int rack_step(struct rack *rack, struct rack_core *core,
@@ -361,7 +372,7 @@ cl_int rack_step(struct rack *rack, struct rack_core *core,
 	TAILQ_INSERT_TAIL(&rack->active, core, next);
 	while (!core->over) {
 		if (rack->leading)
-			pthread_cond_wait(&rack->changed, &rack->lock);
+			pthread_cond_wait(&core->wake, &rack->lock);
 		else
 			lead(rack, core);
 	}

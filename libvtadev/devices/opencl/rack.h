@@ -24,6 +24,7 @@ struct rack_core {
 	struct vta_state *state;
 	bool over;			/* the host is asked for, or an error has ended it */
 	cl_int err;
+	pthread_cond_t wake;		/* it is over, or its thread is to lead */
 	TAILQ_ENTRY(rack_core) next;
 };
 
@@ -48,7 +49,7 @@ struct rack {
 	size_t sizes[KERNELS_BUFFERS];
 
 	pthread_mutex_t lock;		/* Protects: all below */
-	pthread_cond_t changed;		/* a core is over, or nobody leads, or no round is under way */
+	pthread_cond_t between;		/* no round is under way, or buffers are replaced */
 	cl_kernel stream, wide;		/* wide: NULL with VTA_TASK */
 	size_t items;			/* of a group of @stream */
 	cl_mem buffers[KERNELS_BUFFERS], slots;
@@ -70,7 +71,7 @@ void rack_destroy(struct rack *rack);
 
 /* Take a slot, whose bytes are undefined; doubles the buffers if there is none. */
 cl_int rack_enter(struct rack *rack, struct rack_core *core);
-void rack_leave(struct rack *rack, const struct rack_core *core);
+void rack_leave(struct rack *rack, struct rack_core *core);
 
 /* As put, get, zero and step of struct kernels_ops, for the core's slot. */
 cl_int rack_put(struct rack *rack, const struct rack_core *core, enum kernels_buffer buffer,
