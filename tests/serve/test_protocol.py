@@ -290,7 +290,8 @@ class Models(unittest.TestCase):
         head += " " * (63 - (10 + len(head)) % 64) + "\n"
         (images / "six.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) +
                                          head.encode() + test_compile.VALUES.tobytes())
-        (self.dir / "net.json").write_text('{"labels": ["a", "b"], "depth": 3}')
+        (self.dir / "net.json").write_text(
+            json.dumps({"labels": [str(i) for i in range(10)], "depth": 3}))
         cache = self.dir / "cache"
         cache.mkdir()
         for _ in range(2):
