@@ -357,7 +357,7 @@ static struct making *making_new(const struct vtac_net_options *how, unsigned in
 		return NULL;
 	m->how = how;
 	m->n = n;
-	m->g = calloc(n, sizeof(*m->g));
+	m->g = calloc(n, sizeof(struct vtac_graph *));
 	m->p = calloc(n, sizeof(*m->p));
 	m->image = calloc(n, sizeof(*m->image));
 	return m;

@@ -400,7 +400,7 @@ static int compile_variants(struct compile *c)
 	struct vtac_shape_option shapes[LIST_MAX];
 	int ret = CMD_OK;
 
-	c->g = calloc(c->variants, sizeof(*c->g));
+	c->g = calloc(c->variants, sizeof(struct vtac_graph *));
 	c->p = calloc(c->variants, sizeof(*c->p));
 	c->reports = calloc(c->variants, sizeof(*c->reports));
 	if (!c->g || !c->p || !c->reports)
@@ -483,7 +483,9 @@ static int check_data(void *priv, const struct vtac_pass *pass, struct vtac_grap
 		return -1;
 	if (c->labels && vtac_check_labels(g, c->labels))
 		return -1;
-	return c->classes ? vtac_check_classes(g, c->classes, cmd_images_all(c->measure)->count) : 0;
+	if (!c->classes)
+		return 0;
+	return vtac_check_classes(g, c->classes, cmd_images_all(c->measure)->count);
 }
 
 /* Files that cannot be read or written are named before minutes of work. */

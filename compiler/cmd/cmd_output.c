@@ -52,19 +52,17 @@ static int make_image(const struct vtac_program *p, unsigned int n,
 	int ret = CMD_OK;
 
 	if (!image)
-		ret = cmd_fail(CMD_ERROR, NULL, "out of memory");
-	for (unsigned int i = 0; !ret && reports && i < n; i++) {
+		return cmd_fail(CMD_ERROR, NULL, "out of memory");
+	for (unsigned int i = 0; reports && i < n; i++) {
 		image[i].text[VTAIMAGE_REPORT] = reports[i].text;
 		image[i].text[VTAIMAGE_REPORT_JSON] = reports[i].json;
 	}
-	if (!ret) {
-		image->name = name;
-		image->preprocess = how->preprocess;
-		image->preprocess_count = how->preprocess ? 1 : 0;
-		image->text[VTAIMAGE_LABELS] = how->labels;
-		if (vtac_image_variants(p, image, n, data, size))
-			ret = cmd_fail(CMD_MODEL, NULL, p[n - 1].graph->error.text);
-	}
+	image->name = name;
+	image->preprocess = how->preprocess;
+	image->preprocess_count = how->preprocess ? 1 : 0;
+	image->text[VTAIMAGE_LABELS] = how->labels;
+	if (vtac_image_variants(p, image, n, data, size))
+		ret = cmd_fail(CMD_MODEL, NULL, p[n - 1].graph->error.text);
 	free(image);
 	return ret;
 }

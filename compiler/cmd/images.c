@@ -72,7 +72,8 @@ static int check_shape(struct vtac_image_files *f, unsigned int k, const struct 
 		return 0;
 	snprintf(f->error.text, sizeof(f->error.text),
 		 "%.120s: its %lld images are %s; input %.80s takes %s.", f->path[k],
-		 (long long)npy->dims[0], vtac_shape_text(&image, is), t->name, vtac_shape_text(t, wants));
+		 (long long)npy->dims[0], vtac_shape_text(&image, is), t->name,
+		 vtac_shape_text(t, wants));
 	return -1;
 }
 

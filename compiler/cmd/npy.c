@@ -39,11 +39,11 @@ static int read_all(int fd, void *buf, size_t n, int64_t at)
 }
 
 #define VALUE_OF(ctype, name) \
-	static float name(const unsigned char *p) \
+	static void name(const unsigned char *p, float *value) \
 	{ \
 		ctype v; \
 		memcpy(&v, p, sizeof(v)); \
-		return (float)v; \
+		*value = (float)v; \
 	}
 
 VALUE_OF(float, value_of_float)
@@ -56,7 +56,7 @@ VALUE_OF(int64_t, value_of_i64)
 static const struct vtac_npy_type {
 	const char *text;
 	unsigned int bytes;
-	float (*value)(const unsigned char *p);
+	void (*value)(const unsigned char *p, float *value);
 } types[] = {
 	{ "'<f4'", 4, value_of_float }, { "'<f8'", 8, value_of_double },
 	{ "'|u1'", 1, value_of_u8 }, { "'|i1'", 1, value_of_i8 }, { "'|b1'", 1, value_of_u8 },
@@ -169,7 +169,7 @@ int vtac_npy_read(struct vtac_npy *npy, int64_t first, int64_t count, float *val
 			break;
 		at += n * (int64_t)size;
 		for (int64_t k = 0; k < n; k++)
-			values[i++] = npy->type->value(block + (size_t)k * size);
+			npy->type->value(block + (size_t)k * size, &values[i++]);
 		if (i == count)
 			return 0;
 	}

@@ -92,7 +92,7 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 			a->softmax.log ? " log" : a->softmax.hard ? " hard" : "");
 		break;
 	case VTAC_CHANNELS:
-		for (int64_t c = 0; c < node->out[0]->dims[1]; c++)
+		for (int64_t c = 0; node->out[0] && c < node->out[0]->dims[1]; c++)
 			fprintf(f, " %u:%u", a->channels.picks[c].source,
 				a->channels.picks[c].channel);
 		break;

@@ -24,7 +24,7 @@ struct vtac_images {
 	unsigned int count;
 	/* Values of image @i for @t (vtac_elements()): 0, or -1. NULL: they are not read. */
 	int (*read)(void *priv, unsigned int i, const struct vtac_tensor *t, float *values);
-	/* The number that the user knows image @i by, if these are a part of other images; or NULL. */
+	/* The user's number of image @i, if these are a part of other images; or NULL. */
 	unsigned int (*number)(void *priv, unsigned int i);
 	void *priv;
 	const unsigned int *classes;	/* of each image, to measure by; or NULL */

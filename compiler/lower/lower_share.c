@@ -41,19 +41,21 @@ static struct vtac_content *find_content(const struct vtac_segment *s, const str
 
 static int grow_contents(struct lowering *l, struct vtac_segment *s)
 {
-	struct vtac_segment more = *s;
+	unsigned int before = s->max_contents, after = before ? 2 * before : 64;
+	struct vtac_content *old = s->contents;
 
-	if (s->n_contents < s->max_contents / 2)
+	if (s->n_contents < before / 2)
 		return 0;
-	more.max_contents = s->max_contents ? 2 * s->max_contents : 64;
-	more.contents = calloc(more.max_contents, sizeof(*more.contents));
-	if (!more.contents)
+	s->contents = calloc(after, sizeof(*s->contents));
+	if (!s->contents) {
+		s->contents = old;
 		return vtac_fail(l->g, l->node, "Out of memory.");
-	for (unsigned int i = 0; i < s->max_contents; i++)
-		if (s->contents[i].bytes)
-			*find_content(&more, &s->contents[i]) = s->contents[i];
-	free(s->contents);
-	*s = more;
+	}
+	s->max_contents = after;
+	for (unsigned int i = 0; i < before; i++)
+		if (old[i].bytes)
+			*find_content(s, &old[i]) = old[i];
+	free(old);
 	return 0;
 }
 

@@ -228,15 +228,19 @@ static int make_tables(struct making *m, const struct vtac_program *programs)
 		streams += programs[i].n_streams;
 		steps += programs[i].n_steps;
 	}
-	if (streams - 1 > VTAIMAGE_STREAMS_MAX || steps - 1 > VTAIMAGE_STEPS_MAX)
-		return vtac_fail(m->p->graph, NULL, "All variants have more than %u streams or %u "
-				 "steps.", VTAIMAGE_STREAMS_MAX, VTAIMAGE_STEPS_MAX);
+	if (streams - 1 > VTAIMAGE_STREAMS_MAX || steps - 1 > VTAIMAGE_STEPS_MAX) {
+		vtac_fail(m->p->graph, NULL, "All variants have more than %u streams or %u steps.",
+			  VTAIMAGE_STREAMS_MAX, VTAIMAGE_STEPS_MAX);
+		return -1;
+	}
 	m->tensors = calloc(VTAIMAGE_TENSORS_MAX, sizeof(*m->tensors));
 	m->streams = calloc(streams, sizeof(*m->streams));
 	m->steps = calloc(steps, sizeof(*m->steps));
 	m->preprocess = calloc((size_t)m->n * m->opt->preprocess_count + 1, sizeof(*m->preprocess));
-	return m->tensors && m->streams && m->steps && m->preprocess ? 0 :
-		vtac_fail(m->p->graph, NULL, "Out of memory.");
+	if (m->tensors && m->streams && m->steps && m->preprocess)
+		return 0;
+	vtac_fail(m->p->graph, NULL, "Out of memory.");
+	return -1;
 }
 
 static int fill_source(struct making *m, const struct vtac_program *programs)

@@ -511,11 +511,15 @@ static void choose_sets(struct search *t)
 
 	if (n < 2)
 		return;
-	t->eval = (struct vtac_images) { .count = n / 3 ? n / 3 : 1, .read = read_eval,
-					   .number = number_eval, .priv = t, .error = t->opt->images->error };
+	t->eval = (struct vtac_images) {
+		.count = n / 3 ? n / 3 : 1, .read = read_eval, .number = number_eval, .priv = t,
+		.error = t->opt->images->error,
+	};
 	t->eval.count = at_most(t->eval.count, fmin(EVAL_IMAGES, EVAL_WORK / work));
-	t->calib = (struct vtac_images) { .count = n - t->eval.count, .read = read_calib,
-					.number = number_calib, .priv = t, .error = t->opt->images->error };
+	t->calib = (struct vtac_images) {
+		.count = n - t->eval.count, .read = read_calib, .number = number_calib, .priv = t,
+		.error = t->opt->images->error,
+	};
 	t->calib.count = at_most(t->calib.count, fmin(CALIB_IMAGES, CALIB_WORK / work));
 }
 

@@ -7,7 +7,7 @@
 
 /* The multiplications of a part take longer than to wake a thread. */
 #define WORK_LEAST	500000u
-/* Each part brings all inputs into its order: with fewer channels or rows that is much of its work. */
+/* Each part brings all inputs into its order: much of its work with fewer channels or rows. */
 #define CHANNELS_LEAST	16u
 #define ROWS_LEAST	8u
 #define COLUMNS_LEAST	64u

@@ -60,8 +60,8 @@ int kernels_options(const struct core_config *c, char *text, size_t size)
 			"-DFAULT_INSN=%d -DFAULT_BOUNDS=%d -DFAULT_CYCLES=%d -DFAULT_DEADLOCK=%d",
 			c->log_inp_width, c->log_wgt_width, c->log_batch, c->log_block,
 			s.uop, s.inp, s.wgt, s.acc, vta_isa_log_queue(c->log_tokens),
-			vta_isa_log_queue(c->log_waiting), bounce_bytes(c), VTA_FAULT_INSN, VTA_FAULT_BOUNDS,
-			VTA_FAULT_CYCLES, VTA_FAULT_DEADLOCK);
+			vta_isa_log_queue(c->log_waiting), bounce_bytes(c), VTA_FAULT_INSN,
+			VTA_FAULT_BOUNDS, VTA_FAULT_CYCLES, VTA_FAULT_DEADLOCK);
 }
 
 /* ---- A core's life ---- */

@@ -543,7 +543,7 @@ static unsigned int count_queues(const struct local *card)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < LOCAL_QUEUES; i++)
-		n += card->queues[i] != NULL;
+		n += !!card->queues[i];
 	return n;
 }
 

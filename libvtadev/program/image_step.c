@@ -22,7 +22,8 @@ static uint32_t params_words(uint32_t kernel)
 static void read_cpu(const struct vtaimage *image, const uint8_t *p, struct vtaimage_step *step,
 		     uint32_t operands)
 {
-	const uint8_t *word = image->file + get32(image->file + AT_PARTS + 8 * PART_WORDS) + 4 * (size_t)get32(p + STEP_WORD);
+	const uint8_t *word = image->file + get32(image->file + AT_PARTS + 8 * PART_WORDS) +
+			      4 * (size_t)get32(p + STEP_WORD);
 	uint32_t words;
 
 	step->kernel = get32(p + STEP_KERNEL);

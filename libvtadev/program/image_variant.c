@@ -144,8 +144,8 @@ int image_check_inputs(struct vtaimage *image, uint32_t number)
 		do {
 			has = next_input(image, &at, &a);
 			other_has = next_input(&other, &other_at, &b);
-			if (has != other_has || (has && (a.type != b.type ||
-			    memcmp(a.name, b.name, sizeof(a.name)))))
+			if (has != other_has ||
+			    (has && (a.type != b.type || memcmp(a.name, b.name, sizeof(a.name)))))
 				return image_say(image, "variants # and # have other inputs", "",
 						 i, number);
 			same = same && (!has || (a.rank == b.rank &&

@@ -166,8 +166,8 @@ void bench_transfer(struct bench *bench)
 		one_size(&s, sizes[i], list);
 	json_object_object_add(bench->results, "transfer_modelled", list);
 	for (unsigned int k = 0; k < KINDS; k++) {
-		snprintf(what, sizeof(what), "%s: speed of a COPY and an invalidation from 1 MiB up, modelled",
-			 kinds[k].name);
+		snprintf(what, sizeof(what), "%s: %s", kinds[k].name,
+			 "speed of a COPY and an invalidation from 1 MiB up, modelled");
 		bench_target(bench, what, s.worst[k], AT_LEAST, TARGET);
 	}
 

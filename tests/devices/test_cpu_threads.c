@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Steps of the CPU by several threads (vtaprog_threads()): outputs are the same bits, and runs of two
- * programs at once do not disturb each other, also under ThreadSanitizer.
+ * Steps of the CPU by several threads (vtaprog_threads()): outputs are the same bits, and runs of
+ * two programs at once do not disturb each other, also under ThreadSanitizer.
  */
 #include <dirent.h>
 #include <errno.h>

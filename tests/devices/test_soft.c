@@ -576,9 +576,11 @@ TEST_F(TWO_CORES, a_run_does_not_wait_for_another_queues)
 
 	assert_int_equal(vtadev_buf_write(end, 0, finish, sizeof(finish)), 0);
 	seq = begin(q, endless_run(code));
-	for (int i = 0; i < 10; i++)
-		assert_int_equal(vtadev_wait(other, submit(other, vtadev_desc_run(
-				 vtadev_buf_addr(end), 1, 0)), FOREVER), 0);
+	for (int i = 0; i < 10; i++) {
+		uint64_t last = submit(other, vtadev_desc_run(vtadev_buf_addr(end), 1, 0));
+
+		assert_int_equal(vtadev_wait(other, last, FOREVER), 0);
+	}
 	assert_int_equal(vtadev_wait(q, seq, 0), -ETIMEDOUT);
 	vtadev_queue_destroy(other);
 	vtadev_buf_free(code);

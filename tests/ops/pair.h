@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An image of two variants, which copy "x" to "y": of 2 values, and of 8 by way of an output "z". */
+/* An image of two variants, which copy "x" to "y": of 2 values, and of 8 through an output "z". */
 #ifndef TESTS_OPS_PAIR_H
 #define TESTS_OPS_PAIR_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Test of compiler/ir/share.c and libvtadev/cpu/split.c: several threads give the same bits as one. */
+/* Test of compiler/ir/share.c and libvtadev/cpu/split.c: threads give the same bits as one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -243,9 +243,13 @@ static int read_wanted(struct zoo *z, unsigned int i, struct result *r)
 
 /* ---- rows: objects that were found, by falling scores ---- */
 
+/* Differences of scores by rounding alone. */
+#define SCORE_RELATIVE	1e-4
+#define SCORE_ABSOLUTE	1e-6
+
 static bool is_near(double a, double b)
 {
-	return fabs(a - b) <= 1e-4 * (fabs(a) + fabs(b)) + 1e-6;
+	return fabs(a - b) <= SCORE_RELATIVE * (fabs(a) + fabs(b)) + SCORE_ABSOLUTE;
 }
 
 /*

@@ -31,7 +31,7 @@ struct program_run {
 	int picture_count;	/* one at most, but with @cards */
 	const char *labels;	/* a file, or NULL: the image's own */
 	uint32_t threads;	/* of steps on the CPU; 0: all processors; 1: one */
-	uint32_t variant;	/* of the image, if @variant_given; else that of the inputs' sizes */
+	uint32_t variant;	/* of the image, if @variant_given; else the inputs' sizes decide */
 	bool variant_given;
 	uint32_t top;		/* classes to print, or 0 */
 	const struct program_box *box;	/* print boxes instead of classes, or NULL */

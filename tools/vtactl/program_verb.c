@@ -128,7 +128,7 @@ static int run(struct program_run *r, bool json)
 	if (!r->cards && r->picture_count > 1)
 		return cli_usage("several runs take --cards: %s", r->pictures[1]);
 	if (r->cards && r->threads != 1)
-		return cli_usage("--threads is for a run without --cards");
+		return cli_usage("--threads has no effect with --cards");
 	if (!json)
 		return program_run(r);
 	runs = json_object_new_array();
@@ -191,7 +191,8 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 		{ CLI_TEXT("labels", &r->labels) },
 		{ CLI_NUMBER("top", &r->top, 0, TOP_MAX), .given = &given.top },
 		{ CLI_NUMBER("variant", &r->variant, 0, UINT32_MAX), .given = &r->variant_given },
-		{ CLI_NUMBER("threads", &r->threads, 0, VTAPROG_THREADS_MAX), .given = &given.threads },
+		{ CLI_NUMBER("threads", &r->threads, 0, VTAPROG_THREADS_MAX),
+		  .given = &given.threads },
 		{ CLI_FLAG("boxes", &given.boxes) },
 		{ CLI_TEXT("draw", &box.draw), .given = &given.draw },
 		{ .name = "min-score", .set = set_score, .to = &box.least,

@@ -158,7 +158,7 @@ bool values_fit(const char *path, const struct vtaimage_tensor *t)
 	size_t size, want = values_bytes(t);
 	uint8_t *data = values_read_file(path, &size);
 	const char *why;
-	bool fit = data && (values_is_npy(path) ? npy_values(data, size, t, &why) != NULL :
+	bool fit = data && (values_is_npy(path) ? !!npy_values(data, size, t, &why) :
 			    size && !(size % want));
 
 	free(data);

@@ -152,8 +152,8 @@ static int fail_build(const struct ocl *ocl, cl_int err)
 	char *log = calloc(1, LOG_MAX), *line;
 
 	check_call(ocl, "clBuildProgram", err);
-	if (log && !clGetProgramBuildInfo(ocl->rack.program, ocl->id, CL_PROGRAM_BUILD_LOG, LOG_MAX - 1,
-					  log, NULL) && *log) {
+	if (log && !clGetProgramBuildInfo(ocl->rack.program, ocl->id, CL_PROGRAM_BUILD_LOG,
+					  LOG_MAX - 1, log, NULL) && *log) {
 		line = strstr(log, "error");
 		line = line ? line : log;
 		line[strcspn(line, "\n")] = '\0';
@@ -196,10 +196,10 @@ static int make_memory(struct ocl *ocl, struct vta_info *info)
 	ocl->rack.arena = clCreateBuffer(ocl->context, CL_MEM_READ_WRITE, (size_t)most, NULL, &err);
 	if (!err)
 		ocl->rack.pages = clCreateBuffer(ocl->context, CL_MEM_READ_ONLY, PAGES_BYTES, NULL,
-					    &err);
+						 &err);
 	if (!err)
-		err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->rack.pages, &none, sizeof(none), 0,
-					  PAGES_BYTES, 0, NULL, NULL);
+		err = clEnqueueFillBuffer(ocl->queues[RUNS], ocl->rack.pages, &none, sizeof(none),
+					  0, PAGES_BYTES, 0, NULL, NULL);
 	return check_call(ocl, "clCreateBuffer", err);
 }
 
@@ -310,8 +310,8 @@ static int ocl_clear(void *device, uint64_t offset, size_t size)
 	const cl_uint none = 0;
 
 	return check_call(ocl, "clEnqueueFillBuffer",
-			  clEnqueueFillBuffer(ocl->queues[RUNS], ocl->rack.arena, &none, sizeof(none),
-					      (size_t)offset, size, 0, NULL, NULL));
+			  clEnqueueFillBuffer(ocl->queues[RUNS], ocl->rack.arena, &none,
+					      sizeof(none), (size_t)offset, size, 0, NULL, NULL));
 }
 
 /* The kernels have the entries when this returns: between two of them. */
