@@ -64,7 +64,7 @@ unsigned int vtac_variants(const struct vtac_options *opt, struct vtac_error *er
 		return 0;
 	}
 	if (most > VTAIMAGE_VARIANTS_MAX) {
-		snprintf(error->text, sizeof(error->text), "A program is for at most %u shapes.",
+		snprintf(error->text, sizeof(error->text), "A program is for at most %d shapes.",
 			 VTAIMAGE_VARIANTS_MAX);
 		return 0;
 	}

@@ -389,7 +389,9 @@ static int bring_back(struct search *t, const struct functions *f, unsigned int 
 
 static int search_devices(struct search *t, const struct vtac_quant_options *asked)
 {
-	struct functions f = { .nodes = vtac_alloc(t->g, t->g->n_nodes + 1u, sizeof(*f.nodes)) };
+	struct functions f = {
+		.nodes = vtac_alloc(t->g, t->g->n_nodes + 1u, sizeof(struct vtac_node *)),
+	};
 
 	if (!f.nodes)
 		return -1;

@@ -25,6 +25,7 @@ bare() {
 	# shellcheck disable=SC2016
 	unshare --mount sh -c 'mount -t tmpfs none /sys && exec "$@"' sh "$@"
 }
+# shellcheck disable=SC2317 # check calls it
 listed() {
 	bare build/tools/vtactl list --all > "$dir/list" && grep -q ^soft "$dir/list" &&
 		! grep -q ^opencl "$dir/list"

@@ -57,7 +57,7 @@ struct rack {
 	struct vta_state *states;	/* of all slots, for a round */
 	cl_uint *list;			/* slots of a round, as they were written to @slots */
 	unsigned int room, listed;
-	TAILQ_HEAD(, rack_core) active;
+	TAILQ_HEAD(rack_cores, rack_core) active;
 	bool leading;			/* a thread launches for all */
 	bool round;			/* it does so without the lock */
 	unsigned int growers;		/* threads that wait to replace buffers */
