@@ -12,8 +12,7 @@
 /* Results wrap, so they are computed unsigned. */
 static inline int32_t shift_right(int32_t a, int32_t b)
 {
-	int32_t places = b < 31 ? b : 31;
-	int32_t right = a >> (places > 0 ? places : 0);
+	int32_t right = a >> ((b < 0 ? 0 : b > 31 ? 31 : b) & 31);
 	int32_t left = (int32_t)((uint32_t)a << (b < 0 && b > -32 ? -b : 0));
 
 	return b >= 0 ? right : b > -32 ? left : 0;

@@ -542,7 +542,7 @@ class Pools(unittest.TestCase):
         for cards in ([3], "soft"):
             with self.assertRaisesRegex(TypeError, "name"):
                 vtadev.Pool(ECHO, cards)
-        with self.assertRaisesRegex(ValueError, "1 to 32"):
+        with self.assertRaisesRegex(ValueError, "1 to 256"):
             vtadev.Pool(ECHO, ["soft"], depth=257)
 
     def test_fault_is_the_requests_and_carries_the_record(self):

@@ -140,7 +140,7 @@ def wrong_usage():
     for args in (["bench", tiny, "--output=x"], ["profile", tiny, "--cards=soft"],
                  ["run", tiny, "--in-flight=2"], ["bench", tiny, "--min-rate=x"],
                  ["bench", tiny, "--top=3"], ["bench"], ["frob", tiny], ["info", tiny, "-n", 3],
-                 ["bench", tiny, "-f", 33], ["profile", tiny, "-n", 0]):
+                 ["bench", tiny, "-f", 257], ["profile", tiny, "-n", 0]):
         out, error = ctl(*args, status=2)
         if out or "try vtactl program --help" not in error:
             return f"{args}: {out}{error}"
