@@ -118,6 +118,8 @@ static int check(struct job *j)
 		    op->picks[i].channel >= op->sources[op->picks[i].source].c)
 			return ops_fail(j->b, VTAOPS_EINVAL, "there is no such channel");
 	pairs = count_all(core, op->picks, op->c, &j->most);
+	if (!pairs)
+		return ops_fail(j->b, VTAOPS_EINVAL, "there is no channel");
 	j->wgt = ops_element(j->b, op->wgt, pairs, core->wgt_bytes);
 	j->out = ops_element(j->b, op->out, bytes / core->inp_bytes, core->inp_bytes);
 	return j->b->error;
@@ -127,7 +129,8 @@ static int check(struct job *j)
 static uint32_t fit(const struct job *j, uint32_t parts)
 {
 	const struct vtaops_core *core = j->b->core;
-	uint32_t inp = ops_depth(core->log_inp_depth) / parts / j->most;
+	uint32_t most = j->most ? j->most : 1;
+	uint32_t inp = ops_depth(core->log_inp_depth) / parts / most;
 	uint32_t acc = ops_depth(core->log_acc_depth) / parts;
 
 	if ((uint64_t)parts * j->most > ops_depth(core->log_wgt_depth) ||
@@ -203,7 +206,7 @@ static void sum_pairs(struct job *j, uint32_t uop, uint32_t pairs, uint32_t n)
 static void run_block(struct job *j, uint32_t first, uint32_t pairs, uint32_t wgt)
 {
 	const struct vtaops_core *core = j->b->core;
-	uint32_t ob = first / core->block, blocks = div_up(j->op->c, core->block);
+	uint32_t ob = first >> core->log_block, blocks = div_up(j->op->c, core->block);
 	uint32_t part = ob % j->parts;
 
 	for (uint32_t image = 0; image < j->images; image++) {

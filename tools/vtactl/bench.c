@@ -141,7 +141,7 @@ static void show_progress(size_t which, int64_t begin)
 	double part = (double)(ctl_now_ns() - begin) / MEASURE_NS;
 
 	progress_show("measuring", ((double)which + (part < 1 ? part : 1)) /
-		      (sizeof(measures) / sizeof(*measures)));
+		      (double)(sizeof(measures) / sizeof(*measures)));
 }
 
 static int measure(struct rig *rig, size_t which, bool json, struct json_object *results)

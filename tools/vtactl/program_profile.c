@@ -170,8 +170,8 @@ static int run_all(struct job *j, struct vtaprog *prog, bool profiled, struct ti
 
 static int measure(struct job *j, bool profiled, struct timed *timed, uint64_t n)
 {
-	struct vtadev_queue *queue;
-	struct vtaprog *prog;
+	struct vtadev_queue *queue = NULL;
+	struct vtaprog *prog = NULL;
 	int ret = load(j, profiled, &queue, &prog);
 
 	if (ret)
@@ -205,11 +205,14 @@ static int measure_both(struct job *j)
 {
 	uint64_t n = j->m->count ? j->m->count : RUNS_DEFAULT;
 	struct timed *plain = calloc(n, sizeof(*plain)), *profiled = calloc(n, sizeof(*profiled));
-	int ret;
+	int ret = CTL_ERROR;
 
 	j->p.runs = n;
-	ret = plain && profiled ? measure_turns(j, plain, profiled) : ctl_error("runs", -ENOMEM);
-	if (!ret) {
+	if (plain && profiled)
+		ret = measure_turns(j, plain, profiled);
+	else
+		ctl_error("runs", -ENOMEM);
+	if (!ret && plain && profiled) {
 		qsort(plain, n, sizeof(*plain), by_time);
 		qsort(profiled, n, sizeof(*profiled), by_time);
 		j->p.plain_ns = plain[n / 2].end - plain[n / 2].begin;

@@ -223,7 +223,9 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 	r->box = given.boxes ? &box : NULL;
 	if (!given.top && !r->box && !strcmp(argv[0], "run") && (r->picture_count || r->labels))
 		r->top = 5;
-	return do_word(argv[0], m, &given);
+	ret = do_word(argv[0], m, &given);
+	r->box = NULL;
+	return ret;
 }
 
 int program_main(int argc, char **argv)

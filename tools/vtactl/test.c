@@ -122,7 +122,8 @@ static int check_memory(struct card_test *t, struct vtadev_buf *card, size_t siz
 		desc = vtadev_desc_copy(there + (uint32_t)at, here, CHUNK);
 		if (test_do(t, "copying to the card", &desc, 1))
 			return -1;
-		test_progress(t, ((double)round + 0.5 * (double)at / (double)size) / PATTERNS);
+		test_progress(t, ((double)round + 0.5 * (double)at / (double)size) /
+			      (double)PATTERNS);
 	}
 	for (at = 0; at < size; at += CHUNK) {
 		put_pattern(words, count, pattern, at / sizeof(*words));
@@ -134,7 +135,7 @@ static int check_memory(struct card_test *t, struct vtadev_buf *card, size_t siz
 			return test_says(t, "card memory does not keep pattern %016llx",
 					  (unsigned long long)pattern);
 		test_progress(t, ((double)round + 0.5 + 0.5 * (double)at / (double)size) /
-			      PATTERNS);
+			      (double)PATTERNS);
 	}
 	return 0;
 }

@@ -139,7 +139,8 @@ cl_int rack_init(struct rack *rack)
 
 	rack->stream = clCreateKernel(rack->program, "vta_stream", &err);
 	if (!err)
-		err = clGetCommandQueueInfo(rack->queue, CL_QUEUE_DEVICE, sizeof(id), &id, NULL);
+		err = clGetCommandQueueInfo(rack->queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &id,
+					    NULL);
 	if (!err)
 		err = clGetKernelWorkGroupInfo(rack->stream, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
 					       sizeof(group), group, NULL);
