@@ -9,14 +9,14 @@
 
 #include "vtaprog.h"
 
+/* Reads (order, fit, filter, background, means, scales), numbers of vtaimage.h; 0, or -1. */
+int take_preprocess(struct vtaimage_preprocess *pre, PyObject *tuple);
+
 /* Methods of the module: arguments and results are in vtadev/_compiler.pyi. */
 PyObject *read_picture(PyObject *module, PyObject *args);
 PyObject *read_input(PyObject *module, PyObject *args);
 PyObject *find_box_outputs(PyObject *module, PyObject *args);
 PyObject *take_boxes(PyObject *module, PyObject *args);
 PyObject *draw_boxes(PyObject *module, PyObject *args);
-
-/* Reads (order, fit, filter, background, means, scales), numbers of vtaimage.h; 0, or -1. */
-int take_preprocess(struct vtaimage_preprocess *pre, PyObject *tuple);
 
 #endif /* ADAPTERS_PYTHON_MODULE_H */

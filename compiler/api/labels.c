@@ -21,7 +21,8 @@ static int64_t count_classes(const struct vtac_graph *g)
 	const struct vtac_tensor *input = g->n_inputs ? g->inputs[0] : NULL;
 	int64_t classes = 1;
 
-	if (!t || !input || input->rank < 1 || t->rank < 2 || t->size || t->dims[0] != input->dims[0])
+	if (!t || !input || input->rank < 1 || t->rank < 2 || t->size ||
+	    t->dims[0] != input->dims[0])
 		return 0;
 	for (int i = 1; i < t->rank; i++) {
 		if (classes > 1 && t->dims[i] > 1)

@@ -43,7 +43,8 @@ size_t vtac_shared_scratch(const struct vtac_call *call, unsigned int threads);
 
 /*
  * Run @call, a large convolution or product by up to @threads threads, which end before it returns.
- * @io are its operands; @scratch is aligned to 64 bytes. The outputs are the same bits for any @threads.
+ * @io are its operands; @scratch is aligned to 64 bytes. The outputs are the same bits for any
+ * @threads.
  */
 void vtac_run_shared(const struct vtac_call *call, unsigned int threads, void *const *io,
 		     void *scratch);

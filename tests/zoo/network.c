@@ -244,8 +244,8 @@ static int read_wanted(struct zoo *z, unsigned int i, struct result *r)
 /* ---- rows: objects that were found, by falling scores ---- */
 
 /* Differences of scores by rounding alone. */
-#define SCORE_RELATIVE	1e-4
-#define SCORE_ABSOLUTE	1e-6
+#define SCORE_RELATIVE	0.0001
+#define SCORE_ABSOLUTE	0.000001
 
 static bool is_near(double a, double b)
 {

@@ -138,10 +138,10 @@ static double scaled(size_t size, int64_t ns)
 /* Of all measurements, which last equally long. */
 static void show_progress(size_t which, int64_t begin)
 {
+	const size_t count = sizeof(measures) / sizeof(*measures);
 	double part = (double)(ctl_now_ns() - begin) / MEASURE_NS;
 
-	progress_show("measuring", ((double)which + (part < 1 ? part : 1)) /
-		      (double)(sizeof(measures) / sizeof(*measures)));
+	progress_show("measuring", ((double)which + (part < 1 ? part : 1)) / (double)count);
 }
 
 static int measure(struct rig *rig, size_t which, bool json, struct json_object *results)

@@ -95,7 +95,7 @@ int test_do(struct card_test *t, const char *what, const struct vta_desc *descs,
 /* Of a word; 0: the word's own number. */
 static const uint64_t patterns[] = { 0, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa,
 				     0xffffffffffffffff };
-#define PATTERNS	(sizeof(patterns) / sizeof(*patterns))
+enum { PATTERNS = sizeof(patterns) / sizeof(*patterns) };
 
 /* Fills every word with @pattern. */
 static void put_pattern(uint64_t *words, size_t count, uint64_t pattern, uint64_t first)
@@ -123,7 +123,7 @@ static int check_memory(struct card_test *t, struct vtadev_buf *card, size_t siz
 		if (test_do(t, "copying to the card", &desc, 1))
 			return -1;
 		test_progress(t, ((double)round + 0.5 * (double)at / (double)size) /
-			      (double)PATTERNS);
+			      PATTERNS);
 	}
 	for (at = 0; at < size; at += CHUNK) {
 		put_pattern(words, count, pattern, at / sizeof(*words));
@@ -135,7 +135,7 @@ static int check_memory(struct card_test *t, struct vtadev_buf *card, size_t siz
 			return test_says(t, "card memory does not keep pattern %016llx",
 					  (unsigned long long)pattern);
 		test_progress(t, ((double)round + 0.5 + 0.5 * (double)at / (double)size) /
-			      (double)PATTERNS);
+			      PATTERNS);
 	}
 	return 0;
 }

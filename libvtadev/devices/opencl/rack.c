@@ -265,7 +265,7 @@ static void begin_round(struct rack *rack, struct round *round)
 
 	round->first = rack->room;
 	round->end = 0;
-	TAILQ_FOREACH(core, &rack->active, next) {
+	for (core = TAILQ_FIRST(&rack->active); core; core = TAILQ_NEXT(core, next)) {
 		round->listed |= n >= rack->listed || rack->list[n] != core->slot;
 		rack->list[n++] = core->slot;
 		if (round->first > core->slot)
