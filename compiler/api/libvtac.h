@@ -275,7 +275,8 @@ struct vtac_net_placement {
  * @placement: out: the devices
  *
  * Takes about as long as reading the model; the first of several variants is placed. Returns 0,
- * and then vtac_net_compile() refuses no node; or -1: vtac_net_refused() names the nodes that stop it, if there are such.
+ * and then vtac_net_compile() refuses no node; or -1: vtac_net_refused() names the nodes that stop
+ * it, if there are such.
  */
 int vtac_net_place(struct vtac_net *net, const struct vtac_net_options *options,
 		   struct vtac_net_placement *placement);
