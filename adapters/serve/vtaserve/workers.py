@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that read and write large JSON, so that nobody else waits for it."""
+"""Processes that read and write large JSON, so that other requests do not wait for it."""
 
 from __future__ import annotations
 

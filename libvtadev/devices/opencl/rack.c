@@ -108,7 +108,7 @@ static cl_int grow(struct rack *rack)
 	return 0;
 }
 
-/* Waits until no round is under way; then nobody enqueues for a slot of the old buffers. */
+/* Waits until no round is under way; all other commands are enqueued with the lock. */
 static cl_int grow_between_rounds(struct rack *rack)
 {
 	cl_int err;
