@@ -73,19 +73,5 @@ check "says what udev does not find" \
 	says "ln -s $dir/mine/lib/udev/rules.d/60-vta.rules /etc/udev/rules.d/"
 check "says how the group is made" says "systemd-sysusers $dir/mine/lib/sysusers.d/vta.conf"
 check "says how to reload udev" says 'udevadm trigger --subsystem-match=vta'
-
-# Builds a wheel as pip does (docs/python.md), but does not fetch setuptools.
-wheel_builds() {
-	(cd libvtadev/python && PKG_CONFIG_PATH=$dir/mine/lib/pkgconfig \
-		python3 setup.py -q build --build-base "$dir/wheel" --build-lib "$dir/wheel/lib") &&
-		PYTHONPATH=$dir/wheel/lib LD_LIBRARY_PATH=$dir/mine/lib \
-		python3 -c 'import sys, vtadev; sys.exit(not vtadev.__file__.startswith(sys.argv[1]))' "$dir"
-}
-if python3 -c 'import setuptools' 2>/dev/null && [ -e /usr/include/dlpack/dlpack.h ] &&
-		python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-	check "python: a wheel's parts are built with what is installed" wheel_builds
-else
-	skip "python: a wheel" "it takes setuptools, Python 3.11 and libdlpack-dev"
-fi
 echo "1..$n"
 exit "$failed"

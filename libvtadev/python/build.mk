@@ -42,5 +42,5 @@ install-python: python-built
 	install -d $(DESTDIR)$(PYTHON_DIR)/vtadev
 	install -m 644 $(PYTHON_BUILT) $(DESTDIR)$(PYTHON_DIR)/vtadev
 
-CHECKS += "python=tests/python/run.sh" \
+CHECKS += "python=tests/python/run.sh" "python-wheel=tests/python/wheel.sh" \
 	$(if $(PYTHON_HAVE),"@python-card=tests/in-vm tests/python/guest.sh $(VM_MODULE)")
