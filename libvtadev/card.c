@@ -95,6 +95,20 @@ static int add_card(struct vtadev_card **cards, size_t *count,
 	return 0;
 }
 
+/*
+ * A container's /dev has the nodes of its own cards, and sysfs all cards of the machine: leave out
+ * the others. Where no card has a node, as in a service with a private /dev, all can be listed.
+ */
+static size_t drop_hidden(struct vtadev_card *cards, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!access(cards[i].node, F_OK))
+			cards[kept++] = cards[i];
+	return kept ? kept : count;
+}
+
 bool card_has_sysfs(void)
 {
 	return !access("/sys/class", F_OK);
@@ -136,8 +150,10 @@ int vtadev_list(struct vtadev_card **cards)
 			goto unref_scan;
 	}
 
-	if (count)
+	if (count) {
+		count = drop_hidden(found, count);
 		qsort(found, count, sizeof(*found), by_index);
+	}
 	*cards = found;
 	found = NULL;
 	err = (int)count;

@@ -138,8 +138,9 @@ struct vtadev_card {
  * @cards: out: an array by rising index; free with vtadev_list_free(), also
  *         when it is empty
  *
- * Needs no permission to open the cards. Returns the number of cards, -ENOENT if /sys is not
- * mounted, or -ENOMEM.
+ * Needs no permission to open the cards. If /dev has the nodes of some cards only, as in a
+ * container, these are listed. Returns the number of cards, -ENOENT if /sys is not mounted, or
+ * -ENOMEM.
  */
 int vtadev_list(struct vtadev_card **cards);
 

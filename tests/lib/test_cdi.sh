@@ -58,6 +58,27 @@ for kind in card /card vendor/ 1a/card a./card a/b/c a/b.c a/-b 'a b/c' ''; do
 	result "--kind: '$kind' is none" $?
 done
 
+# in_group GROUP COMMAND...: where the node of each card has this group
+in_group() {
+	# shellcheck disable=SC2016 # the shell in umockdev-run expands it
+	with two sh -c 'chgrp "$0" "$UMOCKDEV_DIR"/dev/vta* && "$@"' "$@"
+}
+if [ "$(id -u)" -ne 0 ]; then
+	skip "the nodes' group" "needs root"
+else
+	in_group 44 "$tmp/vtactl" cdi
+	[ $status -eq 0 ] && is_cdi "$tmp/out" && [ "$(grep -c '"gid":44' "$tmp/out")" -eq 4 ] &&
+		! says additionalGids out && says '"cdiVersion":"0.5.0"' out
+	result "the nodes' group" $?
+	in_group 44 "$tmp/vtactl" cdi --groups
+	[ $status -eq 0 ] && is_cdi "$tmp/out" && says '"cdiVersion":"0.7.0"' out &&
+		[ "$(tr -d ' \n' < "$tmp/out" | grep -o '"additionalGids":\[44\]' | wc -l)" -eq 3 ]
+	result "--groups: processes are members of it" $?
+	in_group 0 "$tmp/vtactl" cdi --groups
+	[ $status -eq 0 ] && is_cdi "$tmp/out" && ! says additionalGids out && ! says '"gid"' out
+	result "--groups: but not of root's" $?
+fi
+
 # A link, as the library's is.
 : > "$tmp/libvtadev.so.1.0.0"
 ln -s libvtadev.so.1.0.0 "$tmp/libvtadev.so.1"

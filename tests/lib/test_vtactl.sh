@@ -73,6 +73,16 @@ with two "$tmp/vtactl" list
 [ $status -eq 0 ] && same "$(cut -d' ' -f1 "$tmp/out" | tr '\n' ' ')" "vta2 vta10 "
 result "list: two cards by number" $?
 
+# As in a container that has one of two cards.
+# shellcheck disable=SC2016 # the shell in umockdev-run expands it
+with two sh -c 'rm "$UMOCKDEV_DIR/dev/vta2"; "$0" list; "$0" status vta2' "$tmp/vtactl"
+[ $status -eq 3 ] && [ "$(cat "$tmp/out")" = "vta10  /dev/vta10  0000:00:07.0" ] && says 'no such card' err
+result "list: a card without a node, beside one that has it, is not there" $?
+# shellcheck disable=SC2016
+with two sh -c 'rm "$UMOCKDEV_DIR"/dev/vta*; "$0" list' "$tmp/vtactl"
+[ $status -eq 0 ] && [ "$(wc -l < "$tmp/out")" -eq 2 ]
+result "list: all cards, if none has a node" $?
+
 with two "$tmp/vtactl" list --all
 [ $status -eq 0 ] && same "$(head -n 1 "$tmp/out")" "card  node  PCI address"
 result "list --all: has a header" $?

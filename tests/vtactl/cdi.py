@@ -23,7 +23,8 @@ DEVICE = rf"{END}(?:[\w.:-]*{END})?"
 SPEC = {"cdiVersion": STRING, "kind": STRING, "devices": (list,), "annotations": (dict,),
         "containerEdits": (dict,)}
 DEVICE_KEYS = {"name": STRING, "containerEdits": (dict,), "annotations": (dict,)}
-EDITS = {"env": (list,), "deviceNodes": (list,), "mounts": (list,), "hooks": (list,)}
+EDITS = {"env": (list,), "deviceNodes": (list,), "mounts": (list,), "hooks": (list,),
+         "additionalGids": (list,)}
 NODE = {"path": STRING, "hostPath": STRING, "type": STRING, "major": NUMBER, "minor": NUMBER,
         "fileMode": NUMBER, "permissions": STRING, "uid": NUMBER, "gid": NUMBER}
 MOUNT = {"hostPath": STRING, "containerPath": STRING, "options": (list,), "type": STRING}
@@ -55,6 +56,8 @@ def check_edits(edits, where):
     need(edits, f"{where}: empty")
     for i, node in enumerate(edits.get("deviceNodes", [])):
         check_node(node, f"{where}: node {i}")
+    for group in edits.get("additionalGids", []):
+        need(type(group) is int and 0 < group < 2 ** 32, f"{where}: additionalGids")
     for i, mount in enumerate(edits.get("mounts", [])):
         check(mount, MOUNT, ["hostPath", "containerPath"], f"{where}: mount {i}")
         need(all(isinstance(option, str) for option in mount.get("options", [])),
@@ -74,6 +77,8 @@ def oldest(spec):
     if "annotations" in spec or any("annotations" in d for d in spec["devices"]) or \
             "." in spec["kind"].split("/")[1]:
         version = "0.6.0"
+    if any("additionalGids" in e for e in edits):
+        version = "0.7.0"
     return version
 
 

@@ -56,8 +56,9 @@ export HOME=$home XDG_RUNTIME_DIR=$home
 cd "$home" || exit 1
 # In place of the library.
 echo library > /run/libvtadev.so.1
-UMOCKDEV_DIR='' umockdev-run --device "$machine" -- "$vtactl" cdi --mount=/run/libvtadev.so.1 \
-	--output=/run/cdi/vta.json || exit 1
+# shellcheck disable=SC2016 # the shell in umockdev-run expands it
+UMOCKDEV_DIR='' umockdev-run --device "$machine" -- sh -c 'chgrp "$0" "$UMOCKDEV_DIR/dev/vta0" && "$@"' $group \
+	"$vtactl" cdi --mount=/run/libvtadev.so.1 --output=/run/cdi/vta.json || exit 1
 
 # container PREFIX... -- OPTIONS...: in one with these options, says whose the card's node is,
 # whether writing to it reaches the device, and what the library's file is; sets $said
@@ -71,7 +72,7 @@ container() {
 		--storage-driver vfs --cgroup-manager cgroupfs --events-backend none \
 		run --rm --network none --cgroups disabled --ulimit nofile=1024:1024 \
 		--ulimit nproc=100:100 "$@" --rootfs "$home/rootfs" \
-		/bin/sh -c 'stat -c "%F %t:%T %u" /dev/vta0; echo x >/dev/vta0
+		/bin/sh -c 'stat -c "%F %t:%T %u %g" /dev/vta0; echo x >/dev/vta0
 			read -r word </run/libvtadev.so.1 && echo "the $word"
 			echo y >/run/libvtadev.so.1' 2>&1)
 }
@@ -93,8 +94,8 @@ for name in vta0 all; do
 	result "$name: --mount: the file is there, and read-only" $?
 done
 container -- --user 7 "${card[@]}"
-has '1:7 7' && has 'No space left on device'
-result "a user of the container's has the card" $?
+has "1:7 7 $group" && has 'No space left on device'
+result "a user of the container's has the card, whose group is the host's" $?
 container -- --uidmap 0:100000:1000 --gidmap 0:100000:1000 "${card[@]}"
 has '1:7 0' && has 'No space left on device'
 result "in a user namespace" $?

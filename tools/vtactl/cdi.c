@@ -10,24 +10,28 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ctl.h"
 #include "output.h"
 
-/* Older runtimes (podman 4.3) refuse later versions, of which nothing is used. */
-#define CDI_VERSION	"0.5.0"
+/* Older runtimes (podman 4.3) refuse later versions. The first that has additionalGids is 0.7.0. */
+#define CDI_VERSION		"0.5.0"
+#define CDI_VERSION_GROUPS	"0.7.0"
 #define CDI_KIND	"vta.example/card"
 /* The mode of a node in the container: owner and group, as in the udev rules. */
 #define NODE_MODE	0660
 
 static const char help[] =
-	"Usage: vtactl cdi [--kind=VENDOR/CLASS] [--mount=FILE]... [--output=FILE]\n"
+	"Usage: vtactl cdi [--groups] [--kind=VENDOR/CLASS] [--mount=FILE]... [--output=FILE]\n"
 	"\n"
 	"Prints a file for the Container Device Interface (CDI), which defines a device for each\n"
 	"card, with the card's name, and a device \"all\". Container runtimes read such files in\n"
 	"/etc/cdi and /run/cdi.\n"
 	"\n"
+	"  -g, --groups             make containers' first processes members of the nodes' group\n"
+	"                           (CDI " CDI_VERSION_GROUPS "; not for user namespaces)\n"
 	"  -k, --kind=VENDOR/CLASS  first part of the devices' names (" CDI_KIND ")\n"
 	"  -m, --mount=FILE         also mount FILE of the host in containers with a card, at the\n"
 	"                           same path and read-only: the library, a program\n"
@@ -58,20 +62,59 @@ static bool is_kind(const char *kind)
 
 /* ---- The specification ---- */
 
+/* The group of the host's node; 0, root's, gives a container nothing. */
+static gid_t group_of(const struct vtadev_card *card)
+{
+	struct stat st;
+
+	return stat(card->node, &st) ? 0 : st.st_gid;
+}
+
 /* The runtime takes number and type from the host's node. */
 static struct json_object *node_of(const struct vtadev_card *card)
 {
 	struct json_object *node = json_object_new_object();
+	gid_t group = group_of(card);
 
 	json_object_object_add(node, "path", json_object_new_string(card->node));
 	json_object_object_add(node, "permissions", json_object_new_string("rw"));
 	json_object_object_add(node, "fileMode", json_object_new_int(NODE_MODE));
+	if (group)
+		json_object_object_add(node, "gid", json_object_new_int64(group));
 	return node;
 }
 
-static struct json_object *device_of(const char *name, const struct vtadev_card *cards,
-				     size_t count)
+/* The groups of @cards, each once; NULL if there is none. */
+static struct json_object *groups_of(const struct vtadev_card *cards, size_t count)
 {
+	struct json_object *groups = json_object_new_array();
+
+	for (size_t i = 0; i < count; i++) {
+		gid_t group = group_of(&cards[i]);
+		bool have = !group;
+
+		for (size_t k = 0; k < json_object_array_length(groups); k++)
+			have |= json_object_get_int64(json_object_array_get_idx(groups, k)) == group;
+		if (!have)
+			json_object_array_add(groups, json_object_new_int64(group));
+	}
+	if (json_object_array_length(groups))
+		return groups;
+	json_object_put(groups);
+	return NULL;
+}
+
+/* Parts of the specification that do not depend on cards. */
+struct choice {
+	const char *kind;
+	struct json_object *mounts;
+	bool groups;
+};
+
+static struct json_object *device_of(const char *name, const struct choice *choice,
+				     const struct vtadev_card *cards, size_t count)
+{
+	struct json_object *groups = choice->groups ? groups_of(cards, count) : NULL;
 	struct json_object *device = json_object_new_object();
 	struct json_object *edits = json_object_new_object();
 	struct json_object *nodes = json_object_new_array();
@@ -79,6 +122,8 @@ static struct json_object *device_of(const char *name, const struct vtadev_card 
 	for (size_t i = 0; i < count; i++)
 		json_object_array_add(nodes, node_of(&cards[i]));
 	json_object_object_add(edits, "deviceNodes", nodes);
+	if (groups)
+		json_object_object_add(edits, "additionalGids", groups);
 	json_object_object_add(device, "name", json_object_new_string(name));
 	json_object_object_add(device, "containerEdits", edits);
 	return device;
@@ -98,12 +143,6 @@ static struct json_object *mount_of(const char *path)
 	return mount;
 }
 
-/* Parts of the specification that do not depend on cards. */
-struct choice {
-	const char *kind;
-	struct json_object *mounts;
-};
-
 static struct json_object *specification(const struct choice *choice,
 					 const struct vtadev_card *cards, size_t count)
 {
@@ -113,10 +152,11 @@ static struct json_object *specification(const struct choice *choice,
 
 	for (size_t i = 0; i < count; i++) {
 		snprintf(name, sizeof(name), "vta%u", cards[i].index);
-		json_object_array_add(devices, device_of(name, &cards[i], 1));
+		json_object_array_add(devices, device_of(name, choice, &cards[i], 1));
 	}
-	json_object_array_add(devices, device_of("all", cards, count));
-	json_object_object_add(spec, "cdiVersion", json_object_new_string(CDI_VERSION));
+	json_object_array_add(devices, device_of("all", choice, cards, count));
+	json_object_object_add(spec, "cdiVersion", json_object_new_string(
+			       choice->groups ? CDI_VERSION_GROUPS : CDI_VERSION));
 	json_object_object_add(spec, "kind", json_object_new_string(choice->kind));
 	json_object_object_add(spec, "devices", devices);
 	if (json_object_array_length(choice->mounts)) {
@@ -187,6 +227,7 @@ static int run(int argc, char **argv, struct choice *choice)
 {
 	const char *path = NULL;
 	const struct cli_option options[] = {
+		{ CLI_FLAG("groups", &choice->groups) },
 		{ CLI_TEXT("kind", &choice->kind) },
 		{ .name = "mount", .set = add_mount, .to = choice->mounts },
 		{ CLI_TEXT("output", &path) },
