@@ -2,11 +2,6 @@
 /* Convolutions and dense layers: what their shapes are as a struct layer. */
 #include "layer.h"
 
-struct residual {
-	uint32_t addr, muls;	/* 0: none */
-	unsigned int shift;
-};
-
 /* An element takes a byte in ACC_8BIT, so OUT must too. */
 static int init_residual(struct vtaops_builder *b, struct layer *l, const struct residual *r,
 			 uint64_t elements, uint64_t channels)
@@ -24,8 +19,8 @@ static int init_residual(struct vtaops_builder *b, struct layer *l, const struct
 	return r->muls ? ops_post_add_residual(b, &l->post, r->muls, channels) : b->error;
 }
 
-static int lower(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
-		 uint32_t out, const struct vtaops_post *post, const struct residual *res)
+int ops_lower_layer(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
+		    uint32_t out, const struct vtaops_post *post, const struct residual *res)
 {
 	const struct vtaops_core *c = b->core;
 	uint64_t ic = (uint64_t)l->groups * l->ic, oc = (uint64_t)l->groups * l->oc;
@@ -55,7 +50,7 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
 		.in = 1, .out = 1, .all = 1, .taps = 1, .dilation = 1, .step = 1, .scale = 1,
 		.span = 1,
 	};
-	struct layer l = { .rows = true, .images = 1, .groups = 1, .y = one, .x = one };
+	struct layer l = { .rows = true, .images = 1, .groups = 1, .heads = 1, .y = one, .x = one };
 
 	if (!dim_ok(op->n) || !dim_ok(op->in) || !dim_ok(op->units))
 		return ops_fail(b, VTAOPS_EINVAL, "a dimension is 0 or more than 2^20");
@@ -66,12 +61,14 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
 	l.y.all = l.y.in;
 	l.ic = div_up(op->in, c->block);
 	l.oc = div_up(op->units, c->block);
+	l.from.stride = l.ic;
+	l.to.stride = l.oc;
 	/* In memory a row of the matrix has l.ic blocks, not planes. */
 	if (l.ic > SIZE_MAX_16 || l.oc > SIZE_MAX_16)
 		return ops_fail_fit(b, "a row of the matrix", max_u64(l.ic, l.oc), "blocks",
 				    SIZE_MAX_16);
-	return lower(b, &l, op->inp, op->wgt, op->out, &op->post,
-		     &(struct residual) { .addr = op->res, .shift = op->res_shift });
+	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
+			       &(struct residual) { .addr = op->res, .shift = op->res_shift });
 }
 
 static uint32_t or_one(uint32_t v)
@@ -190,6 +187,6 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 	if (op->w > SIZE_MAX_16 || l.x.out > SIZE_MAX_16)
 		return ops_fail_fit(b, "a row of the layer", max_u64(op->w, l.x.out), "positions",
 				    SIZE_MAX_16);
-	return lower(b, &l, op->inp, op->wgt, op->out, &op->post,
-		     &(struct residual) { op->res, op->res_muls, op->res_shift });
+	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
+			       &(struct residual) { op->res, op->res_muls, op->res_shift });
 }

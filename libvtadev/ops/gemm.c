@@ -141,6 +141,12 @@ static uint32_t post_kernel(struct pipe *p)
 	return p->post[i];
 }
 
+/* The first element of row @y of group @group. */
+static uint32_t row_at(const struct layer *l, const struct rows *r, uint32_t group, uint32_t y)
+{
+	return group / l->heads * r->image + group % l->heads * r->head + y * r->stride;
+}
+
 static void load_input(struct pipe *p, const struct place *at)
 {
 	const struct layer *l = p->l;
@@ -156,8 +162,8 @@ static void load_input(struct pipe *p, const struct place *at)
 	if (l->rows) {
 		ops_load(p->b, &(struct ops_move) {
 			.type = VTA_ISA_INP, .sram = inp_index(p),
-			.dram = l->inp + at->y * l->ic + ic,
-			.rows = t->oh, .cols = t->ic, .stride = l->ic });
+			.dram = l->inp + row_at(l, &l->from, at->group, at->y) + at->ic,
+			.rows = t->oh, .cols = t->ic, .stride = l->from.stride });
 		return;
 	}
 	for (uint32_t i = 0; i < t->ic; i++) {
@@ -276,8 +282,8 @@ static void begin_sums(struct pipe *p, const struct place *at, const struct ops_
 	if (l->rows)
 		ops_load(p->b, &(struct ops_move) {
 			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p),
-			.dram = l->res + at->y * l->oc + oc,
-			.rows = t->oh, .cols = t->oc, .stride = l->oc });
+			.dram = l->res + row_at(l, &l->to, at->group, at->y) + at->oc,
+			.rows = t->oh, .cols = t->oc, .stride = l->to.stride });
 	for (uint32_t o = 0; o < t->oc && !l->rows; o++)
 		ops_load(p->b, &(struct ops_move) {
 			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p) + o * t->oh * t->ow,
@@ -322,9 +328,9 @@ static void store_tile(struct pipe *p, const struct place *at)
 	m.cols = stored(&l->x, at->x, t->ow, &skip_x);
 	m.stride = l->x.out;
 	if (l->rows) {
-		m.dram = l->out + at->y * l->oc + oc;
+		m.dram = l->out + row_at(l, &l->to, at->group, at->y) + at->oc;
 		m.cols = t->oc;
-		m.stride = l->oc;
+		m.stride = l->to.stride;
 		ops_store(p->b, &m);
 	} else if (!m.rows || !m.cols) {
 		ops_store(p->b, &(struct ops_move) { .type = VTA_ISA_OUT });

@@ -23,6 +23,12 @@ struct axis {
 /* Does tap @k reach outputs @phase of a group, and where in the group's span from? */
 bool axis_tap(const struct axis *a, uint32_t phase, uint32_t k, uint32_t *offset);
 
+/* The places of a matrix's rows in memory: of group g, from row 0 of it on. */
+struct rows {
+	uint32_t stride;		/* elements from one row to the next */
+	uint32_t image, head;		/* elements from one to the next */
+};
+
 /* In elements. */
 struct layer {
 	uint32_t inp, wgt, out, res;	/* indices; res is valid if has_res */
@@ -30,6 +36,8 @@ struct layer {
 	uint32_t ic, oc;		/* channel blocks of a group */
 	struct axis y, x;
 	bool rows;			/* a matrix: positions are its rows, in y */
+	uint32_t heads;			/* rows: groups of an image */
+	struct rows from, to;		/* rows: of the input and of the output */
 	bool has_res;
 	unsigned int res_shift;
 	struct ops_post post;
@@ -53,6 +61,18 @@ int ops_choose_tile(struct vtaops_builder *b, const struct layer *l, struct tile
 
 /* Emit the layer with this tile. */
 int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct tile *t);
+
+struct residual {
+	uint32_t addr, muls;	/* device addresses, 0: none */
+	unsigned int shift;
+};
+
+/*
+ * Lower a layer whose shape is set: conv.c sets its operands, given as device addresses, its output
+ * stage and residual, and chooses the tile.
+ */
+int ops_lower_layer(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
+		    uint32_t out, const struct vtaops_post *post, const struct residual *res);
 
 static inline uint32_t tile_elements(const struct tile *t)
 {

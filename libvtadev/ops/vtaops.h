@@ -382,6 +382,34 @@ struct vtaops_channels {
 int vtaops_channels(struct vtaops_builder *b, const struct vtaops_channels *op);
 
 /*
+ * Products of two computed matrices, one for each head of each image:
+ *	out[m][n] = post(sum over k of a[m][k] * b[k][n])
+ * The matrices of all heads are parts of one packed matrix. By rows, it has the rows of one head
+ * behind those of another, [images * heads * rows][columns]; by columns, heads share an image's
+ * rows, [images * rows][heads * columns], and their columns are whole blocks. With b_turned, b of a
+ * head is [n][k], its transpose. If there are several heads or images, m and the rows of b are
+ * multiples of BATCH.
+ *
+ * The operator brings b into the order of weights first, in @scratch. post has no vectors (bias,
+ * muls, shifts). The core's inputs and weights have one width, and BATCH is at most BLOCK.
+ */
+struct vtaops_matmul {
+	uint32_t a, b, out;	/* device addresses */
+	uint32_t scratch;	/* likewise, of vtaops_matmul_scratch() bytes, a multiple of wgt_bytes */
+	uint32_t identity;	/* of one wgt element of vtaops_pack_identity() */
+	uint32_t ones;		/* vtaops_pack_bias() of k ones; needed if k is no multiple of BLOCK */
+	uint32_t images, heads, m, n, k;
+	int a_columns, b_columns, out_columns;	/* not 0: heads are columns */
+	int b_turned;
+	struct vtaops_post post;
+};
+
+/* vtaops_matmul() - multiply two computed matrices, of each head of each image */
+int vtaops_matmul(struct vtaops_builder *b, const struct vtaops_matmul *op);
+/* vtaops_matmul_scratch() - bytes that it needs; 0 if they are more than 4 GiB or none */
+size_t vtaops_matmul_scratch(const struct vtaops_core *core, const struct vtaops_matmul *op);
+
+/*
  * Window operators, which treat each channel separately. Activations are packed; sizes are those
  * of a convolution. The output must not overlap the input.
  */

@@ -538,6 +538,138 @@ static enum case_result case_channels(struct run *r)
 	return check(r, lower_channels, &op, op.out, want, op.n, op.c, op.h, op.w);
 }
 
+static int lower_matmul(struct vtaops_builder *b, const void *arg)
+{
+	return vtaops_matmul(b, arg);
+}
+
+/* A matrix that has those of all heads as its parts. */
+struct heads {
+	uint32_t rows, cols;	/* of a head */
+	uint32_t heads;
+	bool columns;
+	int8_t *values;
+};
+
+static size_t head_at(const struct heads *t, uint32_t image, uint32_t head, uint32_t row,
+		      uint32_t col)
+{
+	if (t->columns)
+		return ((size_t)(image * t->rows + row) * t->heads + head) * t->cols + col;
+	return ((size_t)(image * t->heads + head) * t->rows + row) * t->cols + col;
+}
+
+static uint32_t all_rows(const struct heads *t, uint32_t images)
+{
+	return images * t->rows * (t->columns ? 1 : t->heads);
+}
+
+static uint32_t all_cols(const struct heads *t)
+{
+	return t->cols * (t->columns ? t->heads : 1);
+}
+
+static uint32_t whole(uint32_t n, uint32_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* One head of any shape, or several, whose rows and columns are whole elements. */
+static struct vtaops_matmul random_matmul(struct run *r)
+{
+	const struct vtaops_core *c = r->c;
+	struct vtaops_matmul op = {
+		.images = 1 + rnd(r, 2), .heads = 1 + rnd(r, 4), .m = 1 + rnd(r, 40),
+		.n = 1 + rnd(r, 70), .k = 1 + rnd(r, 70), .b_turned = (int)rnd(r, 2) };
+
+	if (!rnd(r, 3)) {
+		op.images = 1;
+		op.heads = 1;
+		return op;
+	}
+	op.a_columns = (int)rnd(r, 2);
+	op.b_columns = (int)rnd(r, 2);
+	op.out_columns = (int)rnd(r, 2);
+	op.m = whole(op.m, c->batch);
+	if (op.out_columns || (op.b_columns && !op.b_turned))
+		op.n = whole(op.n, c->block);
+	if (op.a_columns || (op.b_columns && op.b_turned))
+		op.k = whole(op.k, c->block);
+	if (op.b_turned)
+		op.n = whole(op.n, c->batch);
+	else
+		op.k = whole(op.k, c->batch);
+	return op;
+}
+
+static uint32_t matmul_value(const struct vtaops_matmul *op, const struct heads *a,
+			     const struct heads *b, uint32_t at, uint32_t m, uint32_t n)
+{
+	uint32_t image = at / op->heads, head = at % op->heads, acc = 0;
+
+	for (uint32_t k = 0; k < op->k; k++)
+		acc += product(a->values[head_at(a, image, head, m, k)],
+			       b->values[op->b_turned ? head_at(b, image, head, n, k) :
+							head_at(b, image, head, k, n)]);
+	return acc;
+}
+
+/* What is behind the last columns of a matrix may have any values. */
+static void spoil(struct run *r, uint32_t addr, uint32_t n, uint32_t c, const int8_t *values)
+{
+	uint32_t all = whole(c, r->c->block), cells = whole(n, r->c->batch);
+	int8_t *v = new_values(r, (size_t)cells * all, r->c->log_inp_width);
+
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(v + (size_t)i * all, values + (size_t)i * c, c);
+	vtaops_pack_act(r->c, machine_at(r->m, addr), v, cells, all, 1, 1);
+}
+
+static enum case_result case_matmul(struct run *r)
+{
+	struct vtaops_matmul op = random_matmul(r);
+	struct heads a = { op.m, op.k, op.heads, op.a_columns, NULL };
+	struct heads b = { op.b_turned ? op.n : op.k, op.b_turned ? op.k : op.n, op.heads,
+			   op.b_columns, NULL };
+	struct heads y = { op.m, op.n, op.heads, op.out_columns, NULL };
+	uint32_t rows = all_rows(&y, op.images), cols = all_cols(&y);
+	int half = 1 << ((1 << r->c->log_inp_width) - 1);
+	int32_t mul[1], bias[1] = { 0 }, shift[1];
+	struct post post = { bias, mul, shift, -half, half - 1, (int)rnd(r, 2) };
+	enum case_result result;
+
+	a.values = new_tensor(r, &op.a, all_rows(&a, op.images), all_cols(&a), 1, 1);
+	b.values = new_tensor(r, &op.b, all_rows(&b, op.images), all_cols(&b), 1, 1);
+	spoil(r, op.a, all_rows(&a, op.images), all_cols(&a), a.values);
+	spoil(r, op.b, all_rows(&b, op.images), all_cols(&b), b.values);
+	y.values = alloc_owned(r, (size_t)rows * cols);
+	mul[0] = 1 + (int32_t)rnd(r, 300);
+	shift[0] = (int32_t)rnd(r, 18);
+	op.post = (struct vtaops_post) { .mul = mul[0], .shift = (unsigned int)shift[0],
+					 .lo = -half, .hi = half - 1, .round = post.round };
+	for (uint32_t at = 0; at < op.images * op.heads; at++)
+		for (uint32_t m = 0; m < op.m; m++)
+			for (uint32_t n = 0; n < op.n; n++)
+				y.values[head_at(&y, at / op.heads, at % op.heads, m, n)] =
+					finish_value(&post, 0,
+						     matmul_value(&op, &a, &b, at, m, n));
+	new_vector(r, &op.ones, op.k, 1, 1, 1);
+	op.identity = machine_alloc(r->m, r->c->wgt_bytes);
+	vtaops_pack_identity(r->c, machine_at(r->m, op.identity));
+	op.scratch = machine_alloc(r->m, vtaops_matmul_scratch(r->c, &op));
+	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, rows, cols, 1, 1));
+	snprintf(r->text, r->len,
+		 "matmul images=%u heads=%u m=%u n=%u k=%u, columns of a=%d b=%d out=%d, turned=%d",
+		 op.images, op.heads, op.m, op.n, op.k, op.a_columns, op.b_columns,
+		 op.out_columns, op.b_turned);
+	result = check(r, lower_matmul, &op, op.out, y.values, rows, cols, 1, 1);
+	/* Outputs of a core that differ from weights in form cannot be weights. */
+	if (result == CASE_WRONG && strstr(r->text, "are no weights") &&
+	    (r->c->log_inp_width != r->c->log_wgt_width || r->c->batch > r->c->block))
+		return CASE_NONE;
+	return result;
+}
+
 static int lower_window(struct vtaops_builder *b, const void *arg)
 {
 	const struct choice *choice = arg;
@@ -661,7 +793,7 @@ const char *case_name(enum case_kind kind)
 	static const char * const names[] = {
 		"conv2d", "conv2d with groups", "transposed conv2d", "conv2d with residual",
 		"dense", "element-wise", "max_pool", "sum_pool", "avg_pool", "depthwise",
-		"function", "channels",
+		"function", "channels", "matmul",
 	};
 
 	return names[kind];
@@ -685,6 +817,8 @@ enum case_result case_run(struct machine *m, enum case_kind kind, uint64_t seed,
 		result = case_function(&r);
 	else if (kind == CASE_CHANNELS)
 		result = case_channels(&r);
+	else if (kind == CASE_MATMUL)
+		result = case_matmul(&r);
 	else
 		result = case_window(&r, kind);
 	while (r.count)

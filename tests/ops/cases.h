@@ -11,13 +11,14 @@
 enum case_kind {
 	CASE_CONV, CASE_GROUPS, CASE_TRANSPOSED, CASE_RESIDUAL, CASE_DENSE, CASE_ELTWISE,
 	CASE_MAX_POOL, CASE_SUM_POOL, CASE_AVG_POOL, CASE_DEPTHWISE, CASE_FUNCTION,
-	CASE_CHANNELS,
+	CASE_CHANNELS, CASE_MATMUL,
 	CASE_KINDS,
 };
 
 enum case_result {
 	CASE_EXACT,
 	CASE_REFUSED,	/* no tile fits, and the reason has numbers */
+	CASE_NONE,	/* no such core has the operator, and the reason says so */
 	CASE_WRONG,	/* text has the difference */
 };
 
