@@ -340,8 +340,10 @@ static PyType_Spec spec = {
 static PyMethodDef functions[] = {
 	{ "picture", read_picture, METH_VARARGS,
 	  "picture(path, shape, preprocess): bytes of floats." },
+	{ "picture_input", find_picture_input, METH_VARARGS,
+	  "picture_input(image): the input that a picture becomes." },
 	{ "input", read_input, METH_VARARGS,
-	  "input(image, path): the input's bytes, its name, and the picture's width and height." },
+	  "input(of, path): the input's bytes, its name, and the picture's width and height." },
 	{ "box_outputs", find_box_outputs, METH_VARARGS,
 	  "box_outputs(image): the names of a detector's boxes, scores and classes." },
 	{ "boxes", take_boxes, METH_VARARGS,

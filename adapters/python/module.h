@@ -14,6 +14,7 @@ int take_preprocess(struct vtaimage_preprocess *pre, PyObject *tuple);
 
 /* Methods of the module: arguments and results are in vtadev/_compiler.pyi. */
 PyObject *read_picture(PyObject *module, PyObject *args);
+PyObject *find_picture_input(PyObject *module, PyObject *args);
 PyObject *read_input(PyObject *module, PyObject *args);
 PyObject *find_box_outputs(PyObject *module, PyObject *args);
 PyObject *take_boxes(PyObject *module, PyObject *args);

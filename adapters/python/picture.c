@@ -92,23 +92,53 @@ static int open_image(struct vtaimage *image, const Py_buffer *data,
 	return 0;
 }
 
-PyObject *read_input(PyObject *Py_UNUSED(module), PyObject *args)
-{
+/* The input of a program that a picture becomes. */
+struct picture_input {
 	struct vtaimage_preprocess pre;
-	struct vtaimage_tensor input;
+	struct vtaimage_tensor tensor;
+};
+
+#define INPUT_CAPSULE	"vtadev._compiler.picture_input"
+
+static void free_input(PyObject *capsule)
+{
+	free(PyCapsule_GetPointer(capsule, INPUT_CAPSULE));
+}
+
+PyObject *find_picture_input(PyObject *Py_UNUSED(module), PyObject *args)
+{
+	struct picture_input *input = NULL;
 	struct vtaimage image;
-	PyObject *path, *values, *result = NULL;
-	uint32_t size[2];
+	PyObject *capsule = NULL;
 	Py_buffer data;
 
-	if (!PyArg_ParseTuple(args, "y*O&:input", &data, PyUnicode_FSConverter, &path))
+	if (!PyArg_ParseTuple(args, "y*:picture_input", &data))
 		return NULL;
-	if (!open_image(&image, &data, &pre, &input)) {
-		values = prepare(PyBytes_AsString(path), &pre, &input, vtaprog_bytes(&input), size);
-		result = values ? Py_BuildValue("(NsII)", values, input.name, size[0], size[1]) :
-			 NULL;
-	}
+	input = malloc(sizeof(*input));
+	if (!input)
+		PyErr_NoMemory();
+	else if (!open_image(&image, &data, &input->pre, &input->tensor))
+		capsule = PyCapsule_New(input, INPUT_CAPSULE, free_input);
+	if (!capsule)
+		free(input);
 	PyBuffer_Release(&data);
+	return capsule;
+}
+
+PyObject *read_input(PyObject *Py_UNUSED(module), PyObject *args)
+{
+	PyObject *capsule, *path, *values = NULL, *result = NULL;
+	const struct picture_input *input;
+	uint32_t size[2];
+
+	if (!PyArg_ParseTuple(args, "OO&:input", &capsule, PyUnicode_FSConverter, &path))
+		return NULL;
+	input = PyCapsule_GetPointer(capsule, INPUT_CAPSULE);
+	if (input)
+		values = prepare(PyBytes_AsString(path), &input->pre, &input->tensor,
+				 vtaprog_bytes(&input->tensor), size);
+	if (values)
+		result = Py_BuildValue("(NsII)", values, input->tensor.name, size[0], size[1]);
 	Py_DECREF(path);
 	return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Picture files: their bytes, and which format they have. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +27,44 @@ void picture_free(struct picture *p)
 	p->rgba = NULL;
 }
 
+typedef int decode_fn(struct picture *p, const uint8_t *data, size_t size,
+		      char why[PICTURE_WHY_MAX]);
+
+#define MAGIC_MAX	9	/* bytes, one more than the longest signature */
+
+/* The decoder for a file's first bytes; NULL, and the reason. */
+static decode_fn *find_decoder(const uint8_t *data, size_t size, char why[PICTURE_WHY_MAX])
+{
+	if (size > 8 && !memcmp(data, "\x89PNG\r\n\x1a\n", 8))
+		return picture_decode_png;
+	if (size > 3 && !memcmp(data, "\xff\xd8\xff", 3))
+		return picture_decode_jpeg;
+	snprintf(why, PICTURE_WHY_MAX, "neither a PNG nor a JPEG file");
+	return NULL;
+}
+
 int picture_decode(struct picture *p, const uint8_t *data, size_t size,
 		   char why[PICTURE_WHY_MAX])
 {
+	decode_fn *decode = find_decoder(data, size, why);
+
 	*p = (struct picture) { .rgba = NULL };
-	if (size > 8 && !memcmp(data, "\x89PNG\r\n\x1a\n", 8))
-		return picture_decode_png(p, data, size, why);
-	if (size > 3 && !memcmp(data, "\xff\xd8\xff", 3))
-		return picture_decode_jpeg(p, data, size, why);
-	snprintf(why, PICTURE_WHY_MAX, "neither a PNG nor a JPEG file");
-	return -1;
+	return decode ? decode(p, data, size, why) : -1;
+}
+
+int picture_probe(const char *path, char why[PICTURE_WHY_MAX])
+{
+	FILE *file = fopen(path, "rbe");
+	uint8_t data[MAGIC_MAX];
+	bool known;
+
+	if (!file) {
+		snprintf(why, PICTURE_WHY_MAX, "%s", strerror(errno));
+		return -1;
+	}
+	known = find_decoder(data, fread(data, 1, sizeof(data), file), why);
+	fclose(file);
+	return known ? 0 : -1;
 }
 
 /* All of a file, to be freed; NULL with errno set. */

@@ -30,6 +30,8 @@ int picture_decode(struct picture *p, const uint8_t *data, size_t size,
 		   char why[PICTURE_WHY_MAX]);
 /* The same of a file. */
 int picture_load(struct picture *p, const char *path, char why[PICTURE_WHY_MAX]);
+/* picture_probe() - find out by a file's first bytes if it is a picture; 0, or -1 and the reason */
+int picture_probe(const char *path, char why[PICTURE_WHY_MAX]);
 void picture_free(struct picture *p);
 
 /*

@@ -4,10 +4,10 @@
 
 VTACTL_DIR := build/tools/obj/vtactl
 VTACTL_BIN := build/tools/vtactl
-VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bar.o bench.o busy.o bundle.o cdi.o ctl.o doctor.o dump.o export.o files.o gather.o gather_device.o \
+VTACTL_OBJS := $(addprefix $(VTACTL_DIR)/, bar.o bench.o busy.o bundle.o cdi.o ctl.o dataset.o doctor.o dump.o export.o files.o gather.o gather_device.o \
 	holders.o labels.o link.o list.o main.o merge.o metrics.o metrics_users.o monitor.o print.o \
-	program.o program_bench.o program_boxes.o program_layers.o program_pool.o program_profile.o program_run.o program_trace.o \
-	program_verb.o prom.o reset.o status.o test.o test_core.o top.o trace.o tracefs.o values.o)
+	program.o program_bench.o program_boxes.o program_evaluate.o program_layers.o program_pool.o program_profile.o program_run.o program_trace.o \
+	program_verb.o prom.o reset.o status.o tally.o test.o test_core.o top.o trace.o tracefs.o values.o)
 VTACTL_LIBS := -lpci -ljson-c -lncurses -ltinfo $(PICTURE_LIBS) $(LIB_LIBS)
 
 $(call objects,$(VTACTL_DIR),tools/vtactl,\

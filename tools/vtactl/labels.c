@@ -163,12 +163,17 @@ const char *labels_name(const struct labels *l, size_t i)
 	return i < l->count && l->name[i] && *l->name[i] ? l->name[i] : NULL;
 }
 
-void labels_print_name(const struct labels *l, size_t i)
+void labels_print_word(const struct labels *l, size_t i)
 {
 	if (labels_name(l, i))
 		put_name(labels_name(l, i));
 	else
 		printf("class %zu", i);
+}
+
+void labels_print_name(const struct labels *l, size_t i)
+{
+	labels_print_word(l, i);
 	putchar('\n');
 }
 

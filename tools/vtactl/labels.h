@@ -26,7 +26,9 @@ void labels_free(struct labels *l);
 
 /* The name of class @i, or NULL if it has none. */
 const char *labels_name(const struct labels *l, size_t i);
-/* Prints the name, or "class" and the number, and ends the line. */
+/* Prints the name, or "class" and the number. */
+void labels_print_word(const struct labels *l, size_t i);
+/* The same, and ends the line. */
 void labels_print_name(const struct labels *l, size_t i);
 
 /* Prints the @top greatest values with their names, the greatest first. */

@@ -13,6 +13,8 @@
 struct iovec;
 struct json_object;
 struct labels;
+struct vtadev_completion;
+struct vtadev_pool;
 struct vtaprog;
 
 /* Of run --boxes. */
@@ -29,7 +31,8 @@ struct program_run {
 	int count;
 	char **pictures;	/* files, for the input that has preprocessing */
 	int picture_count;	/* one at most, but with @cards */
-	const char *labels;	/* a file, or NULL: the image's own */
+	const char *images;	/* a directory to evaluate the program with, or NULL */
+	const char *labels;	/* a file, or NULL: the image's own; of @images: their classes */
 	uint32_t threads;	/* of steps on the CPU; 0: all processors; 1: one */
 	uint32_t variant;	/* of the image, if @variant_given; else the inputs' sizes decide */
 	bool variant_given;
@@ -56,6 +59,7 @@ int program_run(const struct program_run *run);
 int program_bench(const struct program_measure *measure);
 int program_profile(const struct program_measure *measure);
 int program_run_pool(const struct program_run *run, const struct vtaimage *image);
+int program_evaluate(const struct program_run *run, const struct vtaimage *image);
 
 /* Open the image of a file. Returns its bytes, to be freed; NULL if it is no image. */
 uint8_t *program_read(const char *path, struct vtaimage *image);
@@ -80,6 +84,16 @@ void program_free_inputs(struct program_inputs *inputs);
 
 /* The names in @cards, with commas between; they become strings. Returns their number. */
 unsigned int program_split_cards(char *cards, const char **names);
+
+/* Loads the program on @cards, names with commas between, "all", or NULL for the first. */
+int program_open_pool(const struct vtaimage *image, const char *cards, struct vtadev_pool **pool);
+
+/* Prints why a request of a pool failed; @run names it. */
+void program_print_failure(const char *run, const struct vtadev_completion *done);
+
+/* Prints what each card of a pool has done, if there are several; or adds it to a JSON object. */
+void program_print_cards(struct vtadev_pool *pool);
+void program_add_cards(struct vtadev_pool *pool, struct json_object *to);
 
 /* The name of the card that is used if none is given; @card has room for it. */
 int program_first_card(struct vtadev_card *card, const char **name);

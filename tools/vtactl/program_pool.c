@@ -172,17 +172,24 @@ static int submit(struct batch *b, struct vtadev_caller *caller, size_t number)
 		.output_count = b->columns - b->inputs, .user_data = number });
 }
 
-static void report_run(const struct vtadev_completion *done)
+void program_print_failure(const char *run, const struct vtadev_completion *done)
 {
-	char text[VTADEV_FAULT_TEXT_MAX], run[40];
+	char text[VTADEV_FAULT_TEXT_MAX];
 
-	snprintf(run, sizeof(run), "run %" PRIu64, done->user_data + 1);
 	if (done->result != -EIO) {
 		ctl_error(run, done->result);
 		return;
 	}
 	vtadev_fault_text(&done->fault, text, sizeof(text));
 	ctl_fail(run, text);
+}
+
+static void report_run(const struct vtadev_completion *done)
+{
+	char run[40];
+
+	snprintf(run, sizeof(run), "run %" PRIu64, done->user_data + 1);
+	program_print_failure(run, done);
 }
 
 static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
@@ -214,7 +221,7 @@ static int run_all(struct batch *b, struct vtadev_caller *caller, bool *bad)
 	return err ? ctl_error("running", err) : ret;
 }
 
-static void add_cards(struct vtadev_pool *pool, struct json_object *to)
+void program_add_cards(struct vtadev_pool *pool, struct json_object *to)
 {
 	struct json_object *array = json_object_new_array();
 	struct vtadev_pool_stats stats;
@@ -234,8 +241,7 @@ static void add_cards(struct vtadev_pool *pool, struct json_object *to)
 	json_object_object_add(to, "cards", array);
 }
 
-/* A table, if there are several cards. */
-static void print_cards(struct vtadev_pool *pool)
+void program_print_cards(struct vtadev_pool *pool)
 {
 	struct vtadev_pool_stats stats;
 
@@ -266,9 +272,9 @@ static int run_batch(struct batch *b)
 			stored = print_classes(b, bad);
 		ret = ret ? ret : stored;
 		if (b->run->json)
-			add_cards(b->pool, b->run->json);
+			program_add_cards(b->pool, b->run->json);
 		else
-			print_cards(b->pool);
+			program_print_cards(b->pool);
 	}
 	free(bad);
 	return ret;
@@ -319,28 +325,33 @@ unsigned int program_split_cards(char *cards, const char **names)
 	return count;
 }
 
-static int open_pool(struct batch *b)
+int program_open_pool(const struct vtaimage *image, const char *cards, struct vtadev_pool **pool)
 {
-	const char *cards[VTADEV_POOL_CARDS_MAX];
-	struct vtadev_pool_opts opts = { .cards = NULL };
-	char why[VTADEV_POOL_WHY_MAX], *names = strdup(b->run->cards);
-	int err;
+	const char *list[VTADEV_POOL_CARDS_MAX];
+	struct vtadev_pool_opts opts = { .cards = list, .count = 1 };
+	char why[VTADEV_POOL_WHY_MAX], *names = NULL;
+	struct vtadev_card first;
+	int ret = cards ? CTL_OK : program_first_card(&first, &list[0]), err;
 
-	if (!names)
-		return ctl_fail(b->run->path, strerror(ENOMEM));
-	if (strcmp(names, "all")) {
-		opts.cards = cards;
-		opts.count = program_split_cards(names, cards);
+	if (ret)
+		return ret;
+	if (cards && strcmp(cards, "all")) {
+		names = strdup(cards);
+		if (!names)
+			return ctl_error("--cards", -ENOMEM);
+		opts.count = program_split_cards(names, list);
+	} else if (cards) {
+		opts = (struct vtadev_pool_opts) { .cards = NULL };
 	}
-	err = vtadev_pool_open(b->image, &opts, &b->pool, why);
+	err = vtadev_pool_open(image, &opts, pool, why);
 	free(names);
-	return err ? ctl_refused("--cards", why, err) : CTL_OK;
+	return err ? ctl_refused(cards ? "--cards" : list[0], why, err) : CTL_OK;
 }
 
 int program_run_pool(const struct program_run *r, const struct vtaimage *image)
 {
 	struct batch b = { .run = r, .image = image };
-	int ret = open_pool(&b);
+	int ret = program_open_pool(image, r->cards, &b.pool);
 
 	if (!ret)
 		ret = make_columns(&b);

@@ -384,10 +384,12 @@ int program_run(const struct program_run *r)
 
 	if (!data)
 		return CTL_ERROR;
-	ret = check_assigns(&image, r);
+	ret = r->images ? CTL_OK : check_assigns(&image, r);
 	if (!ret)
 		ret = program_check_boxes(&image, r);
-	if (!ret)
+	if (!ret && r->images)
+		ret = program_evaluate(r, &image);
+	else if (!ret)
 		ret = r->cards ? program_run_pool(r, &image) : run_on_one(r, &image);
 	free(data);
 	return ret;

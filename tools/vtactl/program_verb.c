@@ -37,8 +37,12 @@ static const char help[] =
 	"  -c, --cards=CARDS    run on these cards (the first card); CARDS is names separated by\n"
 	"                       commas, or all\n"
 	"  -i, --image=PICTURE  run with PICTURE, and print the five likeliest classes\n"
-	"  -l, --labels=FILE    names of the classes, one a line, or JSON\n"
-	"  -t, --top=COUNT      print COUNT classes of the first output; 0 for none\n"
+	"  -I, --images=DIR     measure the accuracy over all images of DIR: PNG, JPEG or .npy files,\n"
+	"                       in a folder for each class, or with --labels\n"
+	"  -l, --labels=FILE    names of the classes, one a line, or JSON; with --images, lines\n"
+	"                       IMAGE CLASS, a file of DIR and its class, by name or number\n"
+	"  -t, --top=COUNT      print COUNT classes of the first output; 0 for none; with --images,\n"
+	"                       count images whose class is among the first COUNT (5)\n"
 	"      --variant=N      of a program for several shapes: the variant, of those that info\n"
 	"                       lists (that of the inputs' sizes; without files, 0)\n"
 	"      --threads=N      run, profile: N threads compute a large step of the CPU (1); 0 for\n"
@@ -120,11 +124,25 @@ static int check_boxes(const struct program_run *r, const struct given *given)
 	return r->picture_count == 1 ? CLI_OK : cli_usage("--boxes wants one --image");
 }
 
+/* Wrong usage of the options for a set of images, or CLI_OK. */
+static int check_images(const struct program_run *r)
+{
+	if (!r->images)
+		return CLI_OK;
+	if (r->picture_count || r->count || r->box)
+		return cli_usage("--images takes no --image, --boxes or NAME=FILE");
+	if (r->threads != 1)
+		return cli_usage("--threads has no effect with --images");
+	return r->top ? CLI_OK : cli_usage("--images takes --top=1 or more");
+}
+
 static int run(struct program_run *r, bool json)
 {
 	struct json_object *runs;
-	int ret;
+	int ret = check_images(r);
 
+	if (ret)
+		return ret;
 	if (!r->cards && r->picture_count > 1)
 		return cli_usage("several runs take --cards: %s", r->pictures[1]);
 	if (r->cards && r->threads != 1)
@@ -135,7 +153,7 @@ static int run(struct program_run *r, bool json)
 	r->json = json_object_new_object();
 	json_object_object_add(r->json, "runs", runs);
 	ret = program_run(r);
-	if (!ret || json_object_array_length(runs))
+	if (!ret || json_object_array_length(runs) || json_object_object_get(r->json, "failed"))
 		return ctl_print_json(r->json, false) ? CTL_ERROR : ret;
 	json_object_put(r->json);
 	return ret;
@@ -145,8 +163,8 @@ static int measure(struct program_measure *m, const struct given *given, bool pr
 {
 	if (m->run.picture_count > 1)
 		return cli_usage("all runs have the same inputs: %s", m->run.pictures[1]);
-	if (given->top || m->run.labels || m->run.box)
-		return cli_usage("--top, --labels and --boxes are for run");
+	if (given->top || m->run.labels || m->run.images || m->run.box)
+		return cli_usage("--top, --labels, --images and --boxes are for run");
 	if (!profile && given->threads)
 		return cli_usage("--threads is for run and profile");
 	if (!profile)
@@ -188,6 +206,7 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 	const struct cli_option options[] = {
 		{ CLI_TEXT("cards", &r->cards), .given = &given.cards },
 		{ .name = "image", .set = add_picture, .to = r },
+		{ CLI_TEXT("images", &r->images) },
 		{ CLI_TEXT("labels", &r->labels) },
 		{ CLI_NUMBER("top", &r->top, 0, TOP_MAX), .given = &given.top },
 		{ CLI_NUMBER("variant", &r->variant, 0, UINT32_MAX), .given = &r->variant_given },
@@ -212,6 +231,7 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 		{ 0 },
 	};
 	int ret = cli_options(help, options, CLI_ANY, &argc, &argv);
+	bool classes;
 
 	if (ret != CLI_GO)
 		return ret;
@@ -221,7 +241,8 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 	r->assigns = argv + 2;
 	r->count = argc - 2;
 	r->box = given.boxes ? &box : NULL;
-	if (!given.top && !r->box && !strcmp(argv[0], "run") && (r->picture_count || r->labels))
+	classes = r->picture_count || r->labels || r->images;
+	if (!given.top && !r->box && !strcmp(argv[0], "run") && classes)
 		r->top = 5;
 	ret = do_word(argv[0], m, &given);
 	r->box = NULL;

@@ -32,15 +32,16 @@ import weakref
 from typing import (Any, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
                     Union)
 
-from . import _boxes, _compile, _core, _profile
+from . import _boxes, _compile, _core, _evaluate, _profile
 from ._boxes import Box
 from ._compile import CompileError
 from ._core import Access, Array, Cause, Error, Fate, Fault, Lost, Reason
+from ._evaluate import Evaluation
 from ._profile import Layer, Profile
 
 __all__ = ["Access", "Array", "Box", "Card", "CardStats", "Cause", "CompileError", "Device", "Error",
-           "Fate", "Fault", "Future", "Layer", "Lost", "Parts", "Pool", "Profile", "Program", "Rate",
-           "Reason", "Tensor", "bench", "cards", "compile", "open", "parts"]
+           "Evaluation", "Fate", "Fault", "Future", "Layer", "Lost", "Parts", "Pool", "Profile",
+           "Program", "Rate", "Reason", "Tensor", "bench", "cards", "compile", "open", "parts"]
 __version__ = _core.version
 
 # An input: an object with the buffer protocol or __dlpack__().
@@ -710,6 +711,21 @@ class _Runner:
             to[at:at + len(values)] = values
             at += len(values)
         return whole
+
+    def evaluate(self, images: Union[str, os.PathLike[str], Iterable[Input]],
+                 labels: _evaluate.Labels = None, top: int = 5,
+                 progress: Optional[_evaluate.Progress] = None) -> Evaluation:
+        """The accuracy of a classifier, whose first output has a value for each class, over a set
+        of images.
+
+        images are inputs as for map(), and labels as many classes: numbers, or the program's names.
+        Or images is a directory of PNG, JPEG or .npy files, and labels a file of lines FILE CLASS, as
+        for vtactl program run --images; None: the directory has a folder for each class. Files are
+        read as they are needed. An image counts in right_top if its class is among the first top.
+        progress is a function, called with the number of images that are done and that of all, in
+        this thread; an exception ends the evaluation.
+        """
+        return _evaluate.evaluate(self, images, labels, top, progress)
 
     def boxes(self, picture: Union[str, os.PathLike[str]], min_score: float = 0.3,
               format: Optional[str] = None, draw: Union[str, os.PathLike[str], None] = None,

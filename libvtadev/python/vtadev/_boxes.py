@@ -29,7 +29,7 @@ class Box(NamedTuple):
 
 def read_input(image: bytes, picture: Path) -> Tuple[bytes, str, int, int]:
     """The values of the input that a picture becomes, the input's name, and the picture's size."""
-    return _compiler().input(image, picture)
+    return _compiler().input(_compiler().picture_input(image), picture)
 
 
 def _floats(values, tensor):

@@ -290,6 +290,22 @@ def pictures(out, name, factor, offset, count=4):
         image.save(os.path.join(folder, f"{i}-{labels[i]}.png"))
 
 
+def folders_of_classes(out, name, factor, offset):
+    """All test images, and those held back, as NAME-set/CLASS/NUMBER.png."""
+    number = 0
+    for part in ("test", "held"):
+        images = np.load(os.path.join(out, f"{name}-{part}.npy"), mmap_mode="r")
+        with open(os.path.join(out, f"{name}-{part}.labels"), encoding="ascii") as f:
+            labels = f.read().split()
+        for image, label in zip(images, labels):
+            folder = os.path.join(out, f"{name}-set", label)
+            os.makedirs(folder, exist_ok=True)
+            pixels = np.rint(image[0] * factor + offset).astype(np.uint8)
+            Image.fromarray(pixels).save(os.path.join(folder, f"{number:05}.png"))
+            number += 1
+    print(f"models: {name}-set: {number} pictures")
+
+
 SETS = {"mnist": mnist, "fashion": fashion, "ppocr": ppocr, "resnet50": resnet50,
         "mobilenetv2": mobilenetv2, "esrgan": esrgan, "faces": faces}
 
@@ -300,9 +316,12 @@ def main():
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--out", required=True)
     parser.add_argument("--pictures", nargs=2, type=float, metavar=("FACTOR", "OFFSET"))
+    parser.add_argument("--set", nargs=2, type=float, metavar=("FACTOR", "OFFSET"))
     args = parser.parse_args()
     if args.pictures:
         pictures(args.out, args.name, *args.pictures)
+    elif args.set:
+        folders_of_classes(args.out, args.name, *args.set)
     else:
         SETS[args.name](args.out, args.folders)
 
