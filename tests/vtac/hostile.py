@@ -239,6 +239,16 @@ def sizes():
         "a list in two rows": (
             model(LIST, node("Reshape", "list h", "y"), integers("h", 2, -1), INTEGERS),
             "mixes a dimension"),
+        "a list in as many rows as another size has": (
+            model(LIST, node("Shape", "list", "n", start=1), node("Sub", "n three", "m"),
+                  node("Concat", "m all", "h", axis=0), node("Transpose", "list", "t", perm=[1, 0]),
+                  node("Reshape", "t h", "y"), integers("three", 3), integers("all", -1),
+                  INTEGERS), "mixes a dimension"),
+        "a list in halves, each as long as the list": (
+            model(LIST, node("Transpose", "list", "t", perm=[1, 0]),
+                  node("Reshape", "t h", "u"), node("Concat", "u u", "v", axis=2),
+                  node("Reshape", "v k", "y"), integers("h", 1, -1, 1), integers("k", 2, 0),
+                  INTEGERS), "mixes a dimension"),
         "a OneHot of a list": (
             model(LIST, node("OneHot", "list d v", "y"), constant("d", INT64, [], [4]),
                   constant("v", FLOAT, [2], [0, 1]), Y), None),

@@ -67,6 +67,14 @@ def model():
         node("MatMul", ["weights", "columns"], ["weighted"]),
         node("Sub", ["count", "five"], ["less"]),
         node("Slice", ["labels", "zero", "less", "zero"], ["front"]),
+        node("Concat", ["count", "all"], ["rows_first"], axis=0),
+        node("Reshape", ["picked", "rows_first"], ["rows"]),
+        node("Mul", ["count", "two"], ["twice"]),
+        node("Concat", ["twice", "all"], ["twice_first"], axis=0),
+        node("Reshape", ["picked", "twice_first"], ["halves"]),
+        node("Reshape", ["halves", "copy_first"], ["copied"]),
+        node("Reshape", ["copied", "all"], ["line"]),
+        node("Reshape", ["line", "in_fours"], ["fours"]),
     ]
     value = helper.make_tensor_value_info
     outputs = [value(name, kind, shape) for name, kind, shape in [
@@ -75,7 +83,9 @@ def model():
         ("total", TensorProto.FLOAT, []), ("greatest", TensorProto.FLOAT, [1, 4]),
         ("some", TensorProto.INT64, ["m"]), ("not_zero", TensorProto.INT64, [1, "l"]),
         ("one_hot", TensorProto.FLOAT, ["n", CLASSES]), ("weighted", TensorProto.FLOAT, ["n"]),
-        ("front", TensorProto.INT64, ["f"])]]
+        ("front", TensorProto.INT64, ["f"]), ("rows", TensorProto.FLOAT, ["n", 4]),
+        ("halves", TensorProto.FLOAT, ["h", 2]), ("copied", TensorProto.FLOAT, ["h", 2]),
+        ("line", TensorProto.FLOAT, ["v"]), ("fours", TensorProto.FLOAT, ["n", 2, 2])]]
     graph = helper.make_graph(
         nodes, "detector",
         [value("boxes", TensorProto.FLOAT, [1, BOXES, 4]),
@@ -85,6 +95,7 @@ def model():
          constant("one", np.int64([1])), constant("two", np.int64([2])),
          constant("five", np.int64([5])), constant("top", np.int64([TOP])),
          constant("all", np.int64([-1])), constant("classes", np.int64(CLASSES)),
+         constant("copy_first", np.int64([0, -1])), constant("in_fours", np.int64([-1, 2, 2])),
          constant("off_on", np.float32([0, 1])), constant("weights", WEIGHTS)])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     made.ir_version = 8
@@ -129,7 +140,9 @@ def expected(boxes, raw):
     return {"top_boxes": picked[top], "top_scores": score[top], "top_labels": label[top],
             "both": both, "total": score.sum(), "greatest": greatest, "some": label[1:5],
             "not_zero": np.array(np.nonzero(label)), "one_hot": np.eye(CLASSES)[label],
-            "weighted": WEIGHTS[label], "front": label[:len(label) - 5]}
+            "weighted": WEIGHTS[label], "front": label[:len(label) - 5],
+            "rows": picked, "halves": picked.reshape(-1, 2), "copied": picked.reshape(-1, 2),
+            "line": picked.reshape(-1), "fours": picked.reshape(-1, 2, 2)}
 
 
 def same(got, want):
@@ -226,7 +239,7 @@ def main():
         run(vtac, "compile", "--no-card", "-o", "detector.vtap", "detector.onnx")
         info = json.loads(run(vtactl, "program", "info", "--json", "detector.vtap"))
         sizes = [t["name"] for t in info["tensors"] if t["role"] == "size"]
-        tap.result("vtactl lists outputs and their sizes", len(sizes) == 9 and
+        tap.result("vtactl lists outputs and their sizes", len(sizes) == 14 and
                    "top_boxes.size" in sizes and "output     not_zero int64 [1][<=30]" in
                    run(vtactl, "program", "info", "detector.vtap"))
         for number in range(6):

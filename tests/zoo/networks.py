@@ -666,8 +666,7 @@ def quantised(name):
 # ---- torchvision's detectors ----
 
 @network("detection", "retinanet_resnet50_fpn", "fcos_resnet50_fpn", "ssdlite320_mobilenet_v3_large",
-         "ssd300_vgg16", "fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn",
-         "keypointrcnn_resnet50_fpn")
+         "ssd300_vgg16")
 def detector(name):
     """With post-processing; pictures are resized to 128 x 128 and not more.
 
@@ -679,8 +678,6 @@ def detector(name):
     options.update({
         "retinanet_resnet50_fpn": {"score_thresh": 0.001},
         "fcos_resnet50_fpn": {"score_thresh": 0.001},
-        "maskrcnn_resnet50_fpn": {"box_score_thresh": 0.001},
-        "keypointrcnn_resnet50_fpn": {"box_score_thresh": 0.001},
     }.get(name, {}))
     model = torchvision.models.get_model(name, weights=None, weights_backbone=None, **options)
 
@@ -692,4 +689,35 @@ def detector(name):
         def forward(self, x):
             found = self.model([x[i] for i in range(len(x))])[0]
             return tuple(found[name] for name in ("boxes", "scores", "labels"))
+    return Detector(), {"x": picture(128)}
+
+
+@network("detection", "fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn",
+         "keypointrcnn_resnet50_fpn")
+def two_stages(name):
+    """The best 100 of 1000 regions, 10 of 100 objects; 128 x 128 pixels, low limits of scores.
+
+    Masks are those of the network, 28 x 28: they are not pasted into the picture. Of key points the
+    heat maps are compared, 56 x 56. Data would decide the sizes of both on the picture.
+    """
+    import torch
+    import torchvision
+    from torchvision.models.detection import roi_heads, transform
+    model = torchvision.models.get_model(
+        name, weights=None, weights_backbone=None, min_size=128, max_size=128,
+        rpn_pre_nms_top_n_test=200, rpn_post_nms_top_n_test=100, box_score_thresh=0.001,
+        box_detections_per_img=10)
+    transform.paste_masks_in_image = lambda masks, boxes, size: masks
+    transform.resize_keypoints = lambda maps, size, original: maps
+    roi_heads.keypointrcnn_inference = lambda maps, boxes: ([maps], [maps])
+
+    class Detector(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, x):
+            found = self.model([x[i] for i in range(len(x))])[0]
+            return tuple(found[name] for name in ("boxes", "scores", "labels", "masks", "keypoints")
+                         if name in found)
     return Detector(), {"x": picture(128)}
