@@ -6,7 +6,7 @@
 
 BENCH_DIR := build/tests/bench
 BENCH_GUEST := floor polling busy scale memory pool
-BENCH_HOST := emulator conv kernels devices $(if $(VTAC_HAVE),model)
+BENCH_HOST := emulator conv kernels devices $(if $(VTAC_HAVE),model zoo)
 # A part on the host, PART, shows the values that PART_card measured in the guest before it.
 BENCH_CARD := devices_card
 
