@@ -6,8 +6,8 @@
 #
 #   tests/zoo/run.sh NETWORK OUT [NAME...]
 #
-# NETWORK is the program built of network.c. The table is written to OUT/zoo.md. Exports are kept in
-# $VTA_CACHE/zoo/exports, each until its recipe changes.
+# NETWORK is the program built of network.c. The table is written to OUT/zoo.md, its sums to
+# OUT/zoo.json. Exports are kept in $VTA_CACHE/zoo/exports, each until its recipe changes.
 set -euo pipefail
 
 top=$(realpath "$(dirname "$0")/../..")
@@ -29,7 +29,7 @@ if ! (zoo_root) 2>"$out/root.log"; then
 	echo "1..1"
 	exit 0
 fi
-cp tests/zoo/export.py tests/zoo/networks.py "$zoo/exports/"
+cp tests/zoo/export.py tests/zoo/networks.py tests/zoo/time_onnxruntime.py "$zoo/exports/"
 exec {lock}>"$zoo/exports.lock"
 flock "$lock"
 zoo_run "$zoo/exports" nice python3 export.py . exports.txt "$@" >"$out/exports.log" 2>&1 || {
@@ -38,4 +38,5 @@ zoo_run "$zoo/exports" nice python3 export.py . exports.txt "$@" >"$out/exports.
 }
 cp "$zoo/exports/exports.txt" "$out/"
 export VTADEV_PLUGINS=$top/build/lib
-exec nice tests/zoo/measure.py "$network" "$zoo/exports" "$out"
+exec nice tests/zoo/measure.py "$network" "$zoo/exports" "$out" \
+	"${chroot_run[@]}" "$zoo/root" "$zoo/exports" python3 time_onnxruntime.py
