@@ -50,7 +50,7 @@ SOAK_SECONDS := 1800
 # Debian packages that the commands need; DEB_PACKAGES are those that debian/control names.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev \
 	ocl-icd-opencl-dev opencl-c-headers
-TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) $(WHEEL_PACKAGES) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-aarch64-linux-gnu gcc-riscv64-unknown-elf \
+TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) $(WHEEL_PACKAGES) $(GST_PACKAGES) gstreamer1.0-tools gstreamer1.0-plugins-base libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-aarch64-linux-gnu gcc-riscv64-unknown-elf \
 	libc6-dev-arm64-cross libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 qemu-user reuse \
 	python3-numpy $(SERVE_PACKAGES) curl haproxy python3-distributed shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
 DEB_PACKAGES = build-essential lintian $(shell sed -n '/^Build-Depends:/,/^[^ ]*:/s/^ \([^ ,]*\).*/\1/p' debian/control)
@@ -81,6 +81,7 @@ all: userspace  ## library, tools, and the module for the running kernel or KDIR
 	@$(if $(VTAC_HAVE),,echo 'SKIP vtac: it takes $(VTAC_PACKAGES) (make vtac installs them)')
 	@$(if $(PYTHON_HAVE),,echo 'SKIP python: it takes $(PYTHON_PACKAGES) (make python installs them)')
 	@$(if $(ORT_HAVE),,echo 'SKIP onnxruntime: it takes libonnxruntime-dev of 1.23 or later, and vtac')
+	@$(if $(GST_HAVE),,echo 'SKIP gstreamer: it takes $(GST_PACKAGES) (make gstreamer installs them)')
 	@if [ -e '$(KDIR)/Makefile' ]; then \
 		$(MAKE) --no-print-directory module; \
 	else \
@@ -113,13 +114,14 @@ include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtad
 	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
 	tests/rtl tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
 	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench \
-	adapters/onnxruntime tests/onnxruntime adapters/python adapters/serve tests/serve)
+	adapters/onnxruntime tests/onnxruntime adapters/python adapters/serve tests/serve \
+	adapters/gstreamer tests/gstreamer)
 
 -include $(shell find $(OBJECT_DIRS) -name '*.d' 2>/dev/null | sort -u)
 
 USERSPACE := $(LIB_SO) $(LIB_A) $(SOFT_SO) $(OPENCL_SO) $(OPS_A) $(PROG_SO) $(PROG_A) $(DRIVER_SO) $(DRIVER_A) $(VTACTL_BIN) $(EMU_BIN) \
 	$(DIGITS_BIN) $(STREAM_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN) $(VTAC_LIB)) $(if $(PYTHON_HAVE),$(PYTHON_BUILT)) \
-	$(if $(ORT_HAVE),$(ORT_SO))
+	$(if $(ORT_HAVE),$(ORT_SO)) $(if $(GST_HAVE),$(GST_SO))
 userspace: $(USERSPACE)
 
 # The module is built from a copy for each kernel, so that builds for several
@@ -372,7 +374,8 @@ bench: build-deps  ## measure; PARTS=memory,... only those; build/bench.json, bu
 
 install:  ## library, tools and udev rules, all below PREFIX= (/usr/local)
 install: userspace install-libvtadev install-libvtaprog install-driver install-soft install-opencl install-udev install-completion-vtactl install-monitoring install-slurm \
-		$(if $(VTAC_HAVE),install-completion-vtac) $(if $(PYTHON_HAVE),install-python install-serve) install-man
+		$(if $(VTAC_HAVE),install-completion-vtac) $(if $(PYTHON_HAVE),install-python install-serve) \
+		$(if $(GST_HAVE),install-gstreamer) install-man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vtadev/vm
 	install -m 755 $(VTACTL_BIN) $(EMU_BIN) $(if $(VTAC_HAVE),$(VTAC_BIN)) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(VM_PROGRAMS) $(DESTDIR)$(PREFIX)/share/vtadev/vm

@@ -52,7 +52,7 @@ modules_are() {
 packages_are() {
 	local package
 	for package in vta-dkms libvtadev1 libvtaprog1 libvtadev-soft libvtadev-opencl libvtadev-dev \
-			vtadev-tools vtadev-emu python3-vtadev vta-serve; do
+			vtadev-tools vtadev-emu python3-vtadev gstreamer1.0-vta vta-serve; do
 		[ "$(dpkg-query -W -f '${Version} ${db:Status-Status}' "$package")" = "$1 installed" ] ||
 			fail "$package is not $1" || return
 	done

@@ -94,7 +94,8 @@ static struct json_object *groups_of(const struct vtadev_card *cards, size_t cou
 		bool have = !group;
 
 		for (size_t k = 0; k < json_object_array_length(groups); k++)
-			have |= json_object_get_int64(json_object_array_get_idx(groups, k)) == group;
+			have |= group == json_object_get_int64(
+					json_object_array_get_idx(groups, k));
 		if (!have)
 			json_object_array_add(groups, json_object_new_int64(group));
 	}
