@@ -110,6 +110,7 @@ int shape_slice(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
 	int64_t v[4][VTAC_RANK_MAX], dims[VTAC_RANK_MAX];
+	unsigned int sliced = 0;
 	int n[4];
 
 	if (node->n_in < 5)
@@ -132,8 +133,12 @@ int shape_slice(struct vtac_graph *g, struct vtac_node *node)
 
 		if (n[2] >= 0 && (v[2][i] < -VTAC_RANK_MAX || v[2][i] > VTAC_RANK_MAX))
 			return vtac_fail(g, node, "Its axis is %lld.", (long long)v[2][i]);
-		if (shape_axis(g, node, n[2] >= 0 ? (int)v[2][i] : i, x->rank, &axis) ||
-		    slice_axis(g, node, axis, v[0][i], v[1][i], n[3] >= 0 ? v[3][i] : 1,
+		if (shape_axis(g, node, n[2] >= 0 ? (int)v[2][i] : i, x->rank, &axis))
+			return -1;
+		if (sliced >> axis & 1)
+			return vtac_fail(g, node, "Its axis %d is given twice.", axis);
+		sliced |= 1u << axis;
+		if (slice_axis(g, node, axis, v[0][i], v[1][i], n[3] >= 0 ? v[3][i] : 1,
 			       &dims[axis]))
 			return -1;
 	}

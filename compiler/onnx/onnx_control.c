@@ -276,38 +276,99 @@ static int read_numbers(struct onnx_node *n, const char *name, unsigned int coun
 	return 0;
 }
 
+/*
+ * Make a Scan over the images of a batch, whose body is the Scan @inner with the sub-graph of @s:
+ * all inputs are lists of images, and all outputs become such lists.
+ */
+static int make_batch(struct onnx_node *n, const struct vtac_control *inner, struct reading *s)
+{
+	unsigned int first_node = n->g->n_nodes, first_tensor = n->g->n_tensors;
+	unsigned int n_in = n->n_in + s->body->n_captures;
+	struct vtac_control *outer = vtac_alloc(n->g, 1, sizeof(*outer));
+	struct vtac_body *body = vtac_alloc(n->g, 1, sizeof(*body));
+	struct vtac_tensor **tensors = vtac_alloc(n->g, n_in + n->n_out, sizeof(void *));
+	int64_t *zeros = vtac_alloc(n->g, n_in + n->n_out, sizeof(*zeros));
+	struct vtac_node *node = vtac_node_new(n->g, VTAC_SCAN, n->stub.name, n_in, n->n_out);
+
+	if (!outer || !body || !tensors || !zeros || !node)
+		return -1;
+	node->file_op = n->stub.file_op;
+	node->attr.control = inner;
+	for (unsigned int i = 0; i < n_in + n->n_out; i++) {
+		tensors[i] = vtac_tensor_new(n->g, n->stub.name, VTAC_F32);
+		if (!tensors[i] || (i < n_in && vtac_node_set_in(n->g, node, i, tensors[i])))
+			return -1;
+		if (i >= n_in)
+			vtac_node_set_out(node, i - n_in, tensors[i]);
+	}
+	*body = (struct vtac_body){
+		.nodes = vtac_alloc(n->g, 1, sizeof(void *)), .n_nodes = 1, .in = tensors,
+		.n_in = n->n_in, .n_captures = s->body->n_captures, .out = tensors + n_in,
+		.n_out = n->n_out,
+	};
+	if (!body->nodes)
+		return -1;
+	body->nodes[0] = node;
+	n->g->n_nodes = first_node;
+	n->g->n_tensors = first_tensor;
+	number_tensors(body);
+	*outer = (struct vtac_control){ .body = { body }, .n_lists = n->n_in, .axis = zeros,
+					.out_axis = zeros, .reverse = zeros, .out_reverse = zeros };
+	s->body = body;
+	return make_node(n, VTAC_SCAN, outer, s, 1);
+}
+
+/* Attributes of opset 8: lists have an axis of images, and then that of their entries. */
+static int read_batched(struct onnx_node *n, struct vtac_control *control)
+{
+	int64_t *zeros = vtac_alloc(n->g, n->n_in + n->n_out, sizeof(*zeros));
+
+	control->axis = zeros;
+	control->out_axis = zeros;
+	control->out_reverse = zeros;
+	return zeros ? read_numbers(n, "directions", control->n_lists, &control->reverse) : -1;
+}
+
+static int read_axes(struct onnx_node *n, struct vtac_control *control)
+{
+	unsigned int made = n->n_out - control->n_carried;
+
+	return read_numbers(n, "scan_input_axes", control->n_lists, &control->axis) ||
+	       read_numbers(n, "scan_input_directions", control->n_lists, &control->reverse) ||
+	       read_numbers(n, "scan_output_axes", made, &control->out_axis) ||
+	       read_numbers(n, "scan_output_directions", made, &control->out_reverse) ? -1 : 0;
+}
+
 static int read_scan(struct onnx_node *n)
 {
 	struct vtac_control *control = vtac_alloc(n->g, 1, sizeof(*control));
+	bool batched = n->r->opset < 9;
 	struct reading s;
 	int64_t lists;
 
 	if (!control || onnx_attr_int(n, "num_scan_inputs", 0, &lists))
 		return -1;
-	if (n->r->opset < 9)
-		return onnx_fail(n, "Scan of opset 8 is not supported: export the model for a "
-				 "later one.");
+	if (batched && n->n_in && n->in[0])
+		return onnx_fail(n, "Sequences of several lengths are not supported.");
+	if (batched && n->n_in) {
+		n->in++;
+		n->n_in--;
+	}
 	if (lists < 1 || lists > n->n_in || n->n_out < n->n_in - lists)
 		return onnx_fail(n, "It has %u inputs, %lld of them lists, and %u outputs.",
 				 n->n_in, (long long)lists, n->n_out);
 	control->n_lists = (unsigned int)lists;
 	control->n_carried = n->n_in - control->n_lists;
-	if (check_given(n, 0) ||
-	    read_numbers(n, "scan_input_axes", control->n_lists, &control->axis) ||
-	    read_numbers(n, "scan_input_directions", control->n_lists, &control->reverse) ||
-	    read_numbers(n, "scan_output_axes", n->n_out - control->n_carried,
-			 &control->out_axis) ||
-	    read_numbers(n, "scan_output_directions", n->n_out - control->n_carried,
-			 &control->out_reverse) ||
+	if (check_given(n, 0) || (batched ? read_batched(n, control) : read_axes(n, control)) ||
 	    read_subgraph(&s, n, "body", n->n_in, n->n_out))
 		return -1;
 	control->body[0] = s.body;
-	return make_node(n, VTAC_SCAN, control, &s, 1);
+	return batched ? make_batch(n, control, &s) : make_node(n, VTAC_SCAN, control, &s, 1);
 }
 
 const struct onnx_op onnx_control_ops[] = {
 	{ "If", 1, 1, UINT32_MAX, read_if, NULL },
 	{ "Loop", 0, 65536, UINT32_MAX, read_loop, NULL },
-	{ "Scan", 1, 65536, UINT32_MAX, read_scan, NULL },
+	{ "Scan", 0, 65536, UINT32_MAX, read_scan, NULL },
 	{ NULL, 0, 0, 0, NULL, NULL },
 };

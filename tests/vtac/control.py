@@ -40,12 +40,12 @@ def graph(nodes, outputs, inputs=(), constants=()):
                              [value(name) for name in outputs], list(constants))
 
 
-def model(nodes, inputs, outputs, constants=()):
+def model(nodes, inputs, outputs, constants=(), opset=16):
     """Inputs are arrays by name, outputs names."""
     made = helper.make_graph(
         nodes, "control", [value(name, KINDS[a.dtype], a.shape) for name, a in inputs.items()],
         [value(name) for name in outputs], list(constants))
-    made = helper.make_model(made, opset_imports=[helper.make_opsetid("", 16)])
+    made = helper.make_model(made, opset_imports=[helper.make_opsetid("", opset)])
     made.ir_version = 8
     return made
 
@@ -259,6 +259,23 @@ def scan_in_both_directions():
         ({"u": u, "v": v}, {"y": a, "e": np.stack(entries, 1), "b": np.stack(before[::-1])})]
 
 
+def scan_of_a_batch(*lengths):
+    """Of opset 8, with a capture."""
+    body = graph([node("Add", ["a", "u"], ["b"]), node("Mul", ["b", "x"], ["c"]),
+                  node("Sub", ["c", "v"], ["e"])],
+                 ["b", "e"], [("a", FLOAT), ("u", FLOAT), ("v", FLOAT)])
+    return node("Scan", [*lengths, "a0", "u", "v"], ["y", "l"], body=body, num_scan_inputs=2,
+                directions=[0, 1])
+
+
+@case
+def scan_of_each_image_of_a_batch():
+    inputs = {"x": floats(2), "a0": floats(3, 2), "u": floats(3, 4, 2), "v": 2 * floats(3, 4, 2)}
+    totals = inputs["a0"][:, None] + np.cumsum(inputs["u"], 1)
+    return model([scan_of_a_batch("")], inputs, ["y", "l"], opset=8), [
+        (inputs, {"y": totals[:, -1], "l": totals * inputs["x"] - inputs["v"][:, ::-1]})]
+
+
 @case
 def scan_of_as_many_as_data_decides():
     body = graph([node("Add", ["a", "u"], ["b"])], ["b", "b"], [("a", FLOAT), ("u", FLOAT)])
@@ -353,6 +370,14 @@ WRONG = {
     "scan_without_lists": ("It has 1 inputs, 2 of them lists", lambda: refused(
         [node("Scan", ["x"], ["y"], num_scan_inputs=2,
               body=graph([node("Neg", ["a"], ["b"])], ["b"], [("a", FLOAT)]))])),
+    "scan_of_sequences_of_several_lengths": (
+        "Sequences of several lengths are not supported.", lambda: model(
+            [scan_of_a_batch("n")], {"x": floats(2), "a0": floats(3, 2), "u": floats(3, 4, 2),
+                                     "v": floats(3, 4, 2), "n": np.full(3, 4)}, ["y", "l"],
+            opset=8)),
+    "scan_of_batches_of_two_sizes": ("Its lists have 3 and 2 entries.", lambda: model(
+        [scan_of_a_batch("")], {"x": floats(2), "a0": floats(3, 2), "u": floats(2, 4, 2),
+                                "v": floats(3, 4, 2)}, ["y", "l"], opset=8)),
     "scan_of_an_axis_that_is_none": ("Its list x has no axis 1.", lambda: refused(
         [node("Scan", ["x"], ["y"], num_scan_inputs=1, scan_input_axes=[1],
               body=graph([node("Neg", ["a"], ["b"])], ["b"], [("a", FLOAT)]))])),

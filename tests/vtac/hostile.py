@@ -225,6 +225,9 @@ def numbers():
         "a Slice of a list that ends at -2^63": (
             model(LIST, node("Slice", "list a b c", "y"), integers("a", 0), integers("b", LEAST),
                   integers("c", 1), INTEGERS), "is 0"),
+        "a Slice that cuts an axis twice": (
+            model(node("Slice", "x a b c", "y"), integers("a", 0, 1), integers("b", 2, 3),
+                  integers("c", 0, -1), X4, Y), "given twice"),
     }
 
 
