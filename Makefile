@@ -432,6 +432,9 @@ deb:  ## Debian packages, in build/deb
 		tail -n 40 ../build.log; echo 'deb: FAILED: build/deb/build.log'; exit 1; }; }
 	@rm -rf build/deb/vta-pcie
 	@lintian --allow-root --fail-on error,warning --tag-display-limit 0 build/deb/*.changes
+	@twice=$$(for deb in build/deb/*.deb; do dpkg-deb --fsys-tarfile "$$deb" | tar -t | sed '/\/$$/d'; \
+		done | sort | uniq -d); [ -z "$$twice" ] || { \
+		echo "deb: FAILED: two packages have $$twice"; exit 1; }
 	@ls build/deb/*.deb; echo 'deb: OK'
 
 # On a Debian machine rpmbuild cannot know that what the spec requires is there.
