@@ -15,7 +15,7 @@
  * takes of RLIMIT_MEMLOCK and of the device addresses; where that is more than
  * there is, pieces become smaller.
  */
-#define PIECE_FIRST	((size_t)256 << 10)	/* smaller ones are not worth their calls */
+#define PIECES_FROM	((size_t)1 << 20)	/* smaller transfers are not worth the calls */
 #define PIECE_LEAST	((size_t)8 << 20)
 #define PIECE_MOST	((size_t)16 << 20)
 #define PIECE_MIN	((size_t)1 << 20)	/* when there is little room */
@@ -88,11 +88,20 @@ static int launch(const struct transfer *t, size_t at, struct flight *flight)
  */
 static size_t first_piece(size_t len)
 {
-	size_t piece = len / 4;
-
-	if (piece < PIECE_FIRST)
+	if (len < PIECES_FROM)
 		return len;
-	return piece < PIECE_LEAST ? piece : PIECE_LEAST;
+	return len / 16 < HUGE ? len / 16 : HUGE;
+}
+
+/*
+ * Small, too, as nothing is copied while the last piece is given back. The card takes longer for it
+ * than the program for waking up and giving back the piece before it.
+ */
+static size_t last_piece(size_t len)
+{
+	if (len < PIECES_FROM)
+		return 0;
+	return len / 8 < HUGE ? len / 8 : HUGE;
 }
 
 static size_t usual_piece(size_t len)
@@ -102,13 +111,18 @@ static size_t usual_piece(size_t len)
 	return len / 2 < PIECE_MOST ? len / 2 : PIECE_MOST;
 }
 
-/* Of the next piece: it ends where one of the program's pages does. */
+/* Returns the length of the next piece: it ends where one of the program's pages does. */
 static size_t piece_len(const struct transfer *t, size_t at, size_t piece)
 {
-	size_t page = piece < 2 * HUGE ? VTA_PAGE_SIZE : HUGE;
+	size_t left = t->len - at, last = last_piece(t->len), page;
 
-	if (t->len - at <= piece)
-		return t->len - at;
+	if (last > piece / 4)	/* there is little room */
+		last = piece / 4;
+	if (left <= piece && (!last || left <= 2 * last))
+		return left;
+	if (left <= piece + last)
+		piece = left - last;
+	page = piece < 2 * HUGE ? VTA_PAGE_SIZE : HUGE;
 	return piece - ((uintptr_t)t->ptr + at + piece) % page;
 }
 

@@ -17,9 +17,11 @@
 #define ENTRIES		4u
 #define COPY_MIN	100u
 #define SIZE		0x100000u
-/* Of a transfer of two or less, after a first one; all end where huge pages do. */
+/* Of a transfer of two or less; those of HUGE bytes end here, all but the first with huge pages. */
 #define PIECE		(8u << 20)
-#define FIRST		(4u << 20)	/* of HUGE bytes */
+#define END_FIRST	(1u << 20)
+#define END_SECOND	(8u << 20)
+#define END_THIRD	(14u << 20)
 #define LITTLE		(1u << 20)	/* the least, when there is no room for more */
 #define HUGE_PAGE	(2u << 20)
 #define HUGE		(2 * PIECE + 5)
@@ -185,6 +187,17 @@ static void assert_piece(unsigned int i, const struct vtadev_buf *to, size_t at,
 	assert_memory_equal(&fake.ring[i % ENTRIES], &want, sizeof(want));
 }
 
+static void assert_pieces_of_huge(const struct vtadev_buf *to, size_t at, char *bytes, char *mem)
+{
+	const size_t ends[] = { END_FIRST, END_SECOND, END_THIRD, HUGE - at + (size_t)(bytes - mem) };
+	size_t begin = (size_t)(bytes - mem);
+
+	for (unsigned int i = 0; i < 4; begin = ends[i++]) {
+		assert_piece(i, to, at, mem + begin, ends[i] - begin);
+		at += ends[i] - begin;
+	}
+}
+
 /* The next one is pinned and given to the card before the last one is waited for. */
 TEST_F(QUEUE, pieces)
 {
@@ -192,19 +205,17 @@ TEST_F(QUEUE, pieces)
 	char *mem, *bytes = huge_bytes(0, &mem);
 
 	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE), 0);
-	assert_int_equal(done, 3);
+	assert_int_equal(done, 4);
 	assert_int_equal(ahead, 1);
-	assert_int_equal(fake.pin.size, HUGE - FIRST - PIECE);
-	assert_true(fake.pin.user_addr == (uintptr_t)bytes + FIRST + PIECE);
-	assert_piece(0, huge, 0, bytes, FIRST);
-	assert_piece(1, huge, FIRST, bytes, PIECE);
-	assert_piece(2, huge, FIRST + PIECE, bytes, HUGE - FIRST - PIECE);
+	assert_int_equal(fake.pin.size, HUGE - END_THIRD);
+	assert_true(fake.pin.user_addr == (uintptr_t)bytes + END_THIRD);
+	assert_pieces_of_huge(huge, 0, bytes, mem);
 	vtadev_buf_free(huge);
 	free(mem);
 }
 
-/* The card begins with a quarter of a transfer that is long enough to be worth two. */
-TEST_F(QUEUE, the_first_piece_is_small)
+/* The card is idle while the first piece is pinned and the last one is given back. */
+TEST_F(QUEUE, the_first_and_the_last_piece_are_small)
 {
 	char *bytes = aligned_alloc(VTA_PAGE_SIZE, SIZE);
 
@@ -213,9 +224,10 @@ TEST_F(QUEUE, the_first_piece_is_small)
 	assert_int_equal(done, 1);
 	assert_piece(0, buf, 0, bytes, SIZE - 1);
 	assert_int_equal(vtadev_download(q, buf, 0, bytes, SIZE), 0);
-	assert_int_equal(done, 3);
-	assert_piece(1, buf, 0, bytes, SIZE / 4);
-	assert_piece(2, buf, SIZE / 4, bytes, SIZE / 4 * 3);
+	assert_int_equal(done, 4);
+	assert_piece(1, buf, 0, bytes, SIZE / 16);
+	assert_piece(2, buf, SIZE / 16, bytes, SIZE / 16 * 13);
+	assert_piece(3, buf, SIZE / 8 * 7, bytes, SIZE / 8);
 	free(bytes);
 }
 
@@ -225,26 +237,25 @@ TEST_F(QUEUE, pieces_are_of_whole_huge_pages)
 	char *mem, *bytes = huge_bytes(3, &mem);
 
 	assert_int_equal(vtadev_download(q, huge, 1, bytes, HUGE - 1), 0);
-	assert_int_equal(done, 3);
-	assert_piece(0, huge, 1, bytes, FIRST - 3);
-	assert_piece(1, huge, 1 + FIRST - 3, mem, PIECE);
-	assert_piece(2, huge, 1 + FIRST + PIECE - 3, mem, HUGE - 1 - (FIRST + PIECE - 3));
+	assert_int_equal(done, 4);
+	assert_pieces_of_huge(huge, 1, bytes, mem);
 	vtadev_buf_free(huge);
 	free(mem);
 }
 
-/* With room for one piece of the usual length: pieces of half of it. */
+/* With room for one piece of the usual length: the card waits for no more than it must. */
 TEST_F(QUEUE, little_room)
 {
 	struct vtadev_buf *huge = import_huge();
+	const size_t ends[] = { END_FIRST, END_SECOND, 12 * LITTLE, 15 * LITTLE, HUGE - 5 };
 	char *mem, *bytes = huge_bytes(0, &mem);
 
 	fake.pin_limit = PIECE + 1;
 	assert_int_equal(vtadev_download(q, huge, 0, bytes, HUGE - 5), 0);
-	assert_int_equal(done, 4);
+	assert_int_equal(done, 5);
 	assert_int_equal(ahead, 1);
-	for (unsigned int i = 0; i < 4; i++)
-		assert_piece(i, huge, i * (PIECE / 2), bytes, PIECE / 2);
+	for (unsigned int i = 1; i < 5; i++)
+		assert_piece(i, huge, ends[i - 1], bytes + ends[i - 1], ends[i] - ends[i - 1]);
 	assert_int_equal(fake.buffers, 2);
 	vtadev_buf_free(huge);
 	free(mem);
@@ -256,14 +267,14 @@ TEST_F(QUEUE, hardly_any_room)
 	char *mem, *bytes = huge_bytes(0, &mem);
 	unsigned int calls;
 
-	fake.pin_limit = LITTLE;		/* one at a time */
+	fake.pin_limit = LITTLE;		/* one at a time, but for the last, small ones */
 	assert_int_equal(vtadev_upload(q, huge, 0, bytes, 4 * LITTLE), 0);
-	assert_int_equal(done, 4);
-	assert_int_equal(ahead, 0);
-	fake.pin_limit = LITTLE - 1;		/* the CPU does it */
+	assert_int_equal(done, 6);
+	assert_int_equal(ahead, 1);
+	fake.pin_limit = LITTLE / 4 - 1;	/* the CPU does it */
 	calls = fake.calls;
 	assert_int_equal(vtadev_upload(q, huge, 0, bytes, 4 * LITTLE), 0);
-	assert_int_equal(done, 4);
+	assert_int_equal(done, 6);
 	assert_true(fake.calls - calls <= 8);
 	vtadev_buf_free(huge);
 	free(mem);
@@ -300,8 +311,8 @@ TEST_F(QUEUE, the_rest_is_not_copied_twice)
 	assert_int_equal(done, 1);
 	assert_int_equal(vtadev_buf_map(huge, &ptr), 0);
 	/* The fake card has not copied its part. */
-	assert_int_equal(((char *)ptr)[FIRST], 0);
-	assert_int_equal(((char *)ptr)[FIRST + 1], 9);
+	assert_int_equal(((char *)ptr)[END_FIRST], 0);
+	assert_int_equal(((char *)ptr)[END_FIRST + 1], 9);
 	assert_int_equal(((char *)ptr)[HUGE - 1], 9);
 	vtadev_buf_free(huge);
 	free(mem);
