@@ -54,7 +54,7 @@ void local_poll_update(struct local *card)
 {
 	uint32_t events = card->lost ? POLLHUP : 0;
 
-	for (uint32_t i = 0; i < LOCAL_QUEUES && !card->lost; i++) {
+	for (uint32_t i = 0; i < card->queues_end && !card->lost; i++) {
 		const struct local_queue *q = card->queues[i];
 
 		if (q && q->poll_hit)
@@ -164,7 +164,7 @@ int local_open(const char *which, struct local **out, char *why, size_t size)
 
 static void free_card(struct local *card)
 {
-	for (uint32_t i = 0; i < LOCAL_QUEUES; i++)
+	for (uint32_t i = 0; i < card->queues_end; i++)
 		if (card->queues[i])
 			local_queue_free(card->queues[i]);
 	if (card->loose.core)

@@ -398,7 +398,7 @@ static void copy(struct local_queue *q, struct local_outcome *outcome)
 
 static void look_again(struct local *card)
 {
-	for (uint32_t i = 0; i < LOCAL_QUEUES; i++)
+	for (uint32_t i = 0; i < card->queues_end; i++)
 		if (card->queues[i])
 			card->queues[i]->look = true;
 }
@@ -492,14 +492,14 @@ static struct local_queue *pick(struct local *card, enum vta_unit which)
 {
 	struct local_unit *unit = &card->units[which];
 
-	for (unsigned int i = 0; i <= LOCAL_QUEUES; i++) {
+	for (unsigned int i = 0; i <= card->queues_end; i++) {
 		struct local_queue *q = card->queues[unit->turn];
 
 		if (unit->left && has_work(q, which)) {
 			unit->left--;
 			return q;
 		}
-		unit->turn = (unit->turn + 1) % LOCAL_QUEUES;
+		unit->turn = unit->turn + 1 < card->queues_end ? unit->turn + 1 : 0;
 		q = card->queues[unit->turn];
 		unit->left = q ? 1u << q->priority : 0;
 	}
@@ -527,7 +527,7 @@ static void *engine_main(void *arg)
 void local_engines_stop(struct local *card)
 {
 	card->exiting = true;
-	for (unsigned int i = 0; i < LOCAL_QUEUES; i++)
+	for (unsigned int i = 0; i < card->queues_end; i++)
 		if (card->queues[i])
 			atomic_store(&card->queues[i]->give_up, true);
 	for (unsigned int i = 0; i < VTA_UNITS; i++)
@@ -542,7 +542,7 @@ static unsigned int count_queues(const struct local *card)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < LOCAL_QUEUES; i++)
+	for (unsigned int i = 0; i < card->queues_end; i++)
 		n += !!card->queues[i];
 	return n;
 }

@@ -253,6 +253,7 @@ struct local {
 	bool lost;
 	uint32_t events;		/* result of poll(): POLLIN, POLLPRI, POLLHUP */
 	struct local_queue *queues[LOCAL_QUEUES];
+	uint32_t queues_end;		/* queues are below: most programs have few */
 	struct local_unit units[VTA_UNITS];
 	unsigned int cores;		/* streams that the device runs side by side */
 	struct local_engine engines[VTA_UNITS - 1 + LOCAL_CORES_MAX];

@@ -119,6 +119,8 @@ static int enter(struct local *card, struct local_queue *q)
 		if (!card->queues[i]) {
 			q->handle = i;
 			card->queues[i] = q;
+			if (card->queues_end <= i)
+				card->queues_end = i + 1;
 			start_queue(q);
 			return 0;
 		}
@@ -169,6 +171,8 @@ int local_queue_destroy(struct local *card, const struct vta_queue_destroy *req)
 	while (q->phase == LOCAL_EXECUTING)
 		pthread_cond_wait(&card->idle, &card->lock);
 	card->queues[q->handle] = NULL;
+	while (card->queues_end && !card->queues[card->queues_end - 1])
+		card->queues_end--;
 	local_tell(q);
 	local_poll_update(card);
 	pthread_mutex_unlock(&card->lock);
@@ -303,6 +307,7 @@ static uint64_t waiting(const struct local_queue *q)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
+/* The thread that rings takes the descriptor in hand, so that only one other has to wake. */
 void local_doorbell(struct local_queue *q)
 {
 	struct local *card = q->card;
@@ -320,8 +325,12 @@ void local_doorbell(struct local_queue *q)
 			atomic_store(&q->give_up, true);
 			if (q->phase != LOCAL_EXECUTING)
 				halt(q, &outcome);
-		} else if (q->phase == LOCAL_IDLE || q->phase == LOCAL_WAITING) {
+		} else if (q->phase == LOCAL_WAITING) {
 			local_engine_wake(card, VTA_UNIT_FRONT);
+		} else if (q->phase == LOCAL_IDLE) {
+			local_fetch(q);
+			if (q->phase == LOCAL_READY)
+				local_engine_wake(card, q->unit);
 		}
 	}
 	pthread_mutex_unlock(&card->lock);
@@ -431,7 +440,7 @@ void local_finish(struct local_queue *q, struct local_outcome *outcome)
 void local_lose(struct local *card)
 {
 	card->lost = true;
-	for (uint32_t i = 0; i < LOCAL_QUEUES; i++) {
+	for (uint32_t i = 0; i < card->queues_end; i++) {
 		struct local_queue *q = card->queues[i];
 
 		if (!q)

@@ -623,6 +623,27 @@ TEST_F(RIG, a_busy_queue_is_destroyed)
 	vtadev_buf_free(code);
 }
 
+/* Queues are searched up to the last one: whichever is destroyed, all others still run. */
+TEST_F(RIG, queues_come_and_go)
+{
+	static const unsigned int orders[][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 1, 3, 0, 2 } };
+	struct vtadev_queue *four[4];
+	uint64_t seq;
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		for (unsigned int j = 0; j < 4; j++)
+			four[j] = queue(0);
+		for (unsigned int done = 0; done < 4; done++) {
+			vtadev_queue_destroy(four[orders[i][done]]);
+			for (unsigned int j = done + 1; j < 4; j++) {
+				seq = submit(four[orders[i][j]], vtadev_desc_nop());
+				assert_int_equal(vtadev_wait(four[orders[i][j]], seq, FOREVER), 0);
+			}
+			works(vtadev_desc_nop());
+		}
+	}
+}
+
 TEST_F(RIG, a_lost_device_ends_everything)
 {
 	struct vtadev_queue *runs, *waits;
