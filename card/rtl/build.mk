@@ -2,7 +2,7 @@
 #
 # The core's RTL: models of it by Verilator, one for each configuration of tests/emu, and reports
 # by yosys. They are made only where the tools are installed, which `make rtl` does.
-RTL_PACKAGES := g++ verilator yosys z3
+RTL_PACKAGES := g++ verilator yosys
 RTL_HAVE := $(shell command -v verilator)
 RTL_DIR := build/rtl
 RTL_SOURCES := $(wildcard card/rtl/core/*.sv) $(addprefix card/rtl/model.,cpp sh) \

@@ -62,8 +62,16 @@ module sequence_of (
 		has_started <= started & (has_started | start) & ~insn_take & ~halt;
 	end
 
+	(* hierconn *) wire [2:0] \dut.state ;
+	localparam logic [2:0] Wait = 3'd0;
+	localparam logic [2:0] Run = 3'd4;
 	always_ff @(posedge clk) begin
 		if (started) begin
+			// The sequencer's own account of the same
+			assert (has_begun == (\dut.state != Wait) & has_started == (\dut.state == Run));
+			if (has_begun) assert (insn_valid & insn_legal & \dut.state <= Run);
+			if (has_started) assert (~insn_nothing);
+
 			assert (~(fault & (start | finished | give_prev | give_next)));
 			if (halt) assert (~(start | begun | check | finished | fault));
 			if (start) assert (has_begun & ~has_started & insn_legal & ~insn_nothing);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// LOAD requests each byte of its rows once and in order, and no other byte; it writes the words of
+// its elements in the scratchpad in order, from the first to the last one, and no other word, and
+// writes only while it executes an instruction.
+module load_of #(
+	parameter int LOG_WORD = 6,		// of the scratchpad, in bits
+	parameter int LOG_BYTES = 4
+) (
+	input logic clk,
+	input logic go, stop, zero, bytes,
+	input logic [15:0] sram_base, x_stride, y_size, x_size,
+	input logic [32:0] dram_base,
+	input logic [3:0] y_pad_0, y_pad_1, x_pad_0, x_pad_1,
+	input logic request_ready, response_is, response_fault, response_last_is
+);
+	localparam int LogWords = LOG_BYTES + 3 - LOG_WORD;
+
+	logic done, fault, request, response_ready, write, write_zero;
+	logic [3:0] fault_reason;
+	logic [31:0] fault_address, request_address;
+	logic [8:0] request_length;
+	logic [2:0] write_memory;
+	logic [23:0] write_word;
+	logic [9:0] write_part;
+
+	logic begun = 1'b0;
+	logic busy = 1'b0;
+	logic [15:0] rows = '0;			// of memory, to request
+	logic faulted = 1'b0;
+	always_ff @(posedge clk) begun <= 1'b1;
+	wire halt = ~begun | stop | faulted;
+	wire [16:0] height = 17'(y_pad_0) + 17'(y_size) + 17'(y_pad_1);
+	wire [16:0] width = 17'(x_pad_0) + 17'(x_size) + 17'(x_pad_1);
+	wire start = go & ~busy & ~|rows & ~halt & |height & |x_size;
+	wire accepted = request & request_ready;
+
+	// ---- The instruction stays while it is executed
+	wire [65:0] fields = {zero, bytes, x_stride, x_size, y_size, y_pad_0, y_pad_1, x_pad_0, x_pad_1};
+	logic [65:0] kept;
+	always_ff @(posedge clk) begin
+		faulted <= fault;
+		if (halt | done) busy <= 1'b0;
+		else if (start) busy <= 1'b1;
+		if (start) kept <= fields;
+	end
+	always_comb if (busy | |rows) assume (kept == fields & |x_size);
+
+	// ---- Memory has 16 bytes at a time for a request; of the pending ones these are left
+	logic [7:0] pending = '0;
+	logic [7:0] beats = '0;
+	wire response = response_is & |beats;
+	wire response_last = response_fault | response_last_is;
+	always_ff @(posedge clk) begin
+		pending <= halt ? '0 : pending + 8'(accepted) -
+			8'(response & response_ready & response_last);
+		beats <= halt ? '0 : beats + (accepted ? 8'((request_length + 9'd15) >> 4) : 8'd0) -
+			8'(response & response_ready);
+	end
+	always_comb if (response_last) assume (|pending);
+
+	vta_load #(
+		.LOG_INP_WORD(LOG_WORD), .LOG_INP_BYTES(LOG_BYTES)
+	) dut (
+		.clk, .halt, .start, .zero, .memory(vta_isa_pkg::MEMORY_INP), .sram_base, .dram_base,
+		.bytes, .y_size, .x_size({1'b0, x_size}), .x_stride, .y_pad_0, .y_pad_1, .x_pad_0,
+		.x_pad_1, .done, .fault, .fault_reason, .fault_address, .request, .request_ready,
+		.request_address, .request_length, .response, .response_ready, .response_last,
+		.response_fault, .response_reason(4'd1), .response_address(32'd0), .write,
+		.write_memory, .write_zero, .write_word, .write_part
+	);
+
+	// ---- The next byte of the rows, and how many are left of its row; the same of words
+	logic [49:0] row, next;
+	logic [33:0] left;
+	logic [23:0] word;
+	logic [24:0] words;			// of the scratchpad's row
+	logic [16:0] lines = '0;		// rows of the scratchpad
+	logic moved;				// a word's last part is written
+	wire [24:0] line_words = 25'(width) << LogWords;
+	wire [49:0] next_row = row + (50'(x_stride) << LOG_BYTES);
+	wire [49:0] first = bytes ? 50'(dram_base) : 50'(dram_base) << LOG_BYTES;
+	always_ff @(posedge clk) begin
+		if (halt) begin
+			rows <= '0;
+			lines <= '0;
+		end else if (start) begin
+			row <= first;
+			next <= first;
+			left <= 34'(x_size) << LOG_BYTES;
+			rows <= zero ? '0 : y_size;
+			word <= 24'(sram_base) << LogWords;
+			words <= line_words;
+			lines <= height;
+		end else begin
+			if (accepted) begin
+				next <= next + 50'(request_length);
+				left <= left - 34'(request_length);
+				if (left == 34'(request_length)) begin
+					row <= next_row;
+					next <= next_row;
+					left <= 34'(x_size) << LOG_BYTES;
+					rows <= rows - 16'd1;
+				end
+			end
+			if (moved) begin
+				word <= word + 24'd1;
+				words <= words == 25'd1 ? line_words : words - 25'd1;
+				if (words == 25'd1) lines <= lines - 17'd1;
+			end
+		end
+	end
+	localparam bit Narrow = LOG_WORD < 7;
+	localparam logic [9:0] LastPart = Narrow ? '0 : 10'((1 << (LOG_WORD - 7)) - 1);
+	localparam logic [9:0] LastPartOfData = 10'((1 << (Narrow ? 7 - LOG_WORD : LOG_WORD - 7)) - 1);
+	assign moved = write & (write_zero | Narrow | write_part == LastPart);
+
+	always_ff @(posedge clk) begin
+		if (begun) begin
+			if (request & ~halt) begin
+				assert (|rows & next == {18'd0, request_address});
+				assert (|request_length & 34'(request_length) <= left);
+			end
+			if (write) begin
+				assert (busy & |lines & |words & write_word == word);
+				assert (~halt & (write_zero | (response & ~response_fault)));
+			end
+			if (done & ~halt) assert (busy & lines == 17'd1 & words == 25'd1 & moved);
+			assert (busy == |lines);
+		end
+	end
+
+	// ---- The unit's own account of the same
+	(* hierconn *) wire \dut.requesting ;
+	(* hierconn *) wire [15:0] \dut.rows ;
+	(* hierconn *) wire [49:0] \dut.row_address ;
+	(* hierconn *) wire [49:0] \dut.address ;
+	(* hierconn *) wire [33:0] \dut.left ;
+	(* hierconn *) wire [3:0] \dut.outstanding ;
+	(* hierconn *) wire [1:0] \dut.segment ;
+	(* hierconn *) wire [16:0] \dut.row ;
+	(* hierconn *) wire [24:0] \dut.words ;
+	(* hierconn *) wire [23:0] \dut.word ;
+	(* hierconn *) wire [9:0] \dut.part ;
+	localparam logic [1:0] Left = 2'd1;
+	localparam logic [1:0] Middle = 2'd2;
+	wire [24:0] right_words = 25'(x_pad_1) << LogWords;
+	always_ff @(posedge clk) begin
+		if (begun) begin
+			assert (busy == |\dut.segment );
+			if (busy) begin
+				assert (|x_size & |height);
+				assert (word == \dut.word & |\dut.words & lines <= height);
+				assert (lines + \dut.row == height);
+				assert (\dut.words <= (\dut.segment == Left ? 25'(x_pad_0) :
+					\dut.segment == Middle ? 25'(x_size) : 25'(x_pad_1)) << LogWords);
+				assert (\dut.part <= LastPartOfData);
+				if (\dut.segment == Left)
+					assert (words == \dut.words + (25'(x_size) << LogWords) + right_words);
+				else if (\dut.segment == Middle) assert (words == \dut.words + right_words);
+				else assert (words == \dut.words );
+			end
+			assert (\dut.requesting == |rows & pending == 8'(\dut.outstanding ));
+			if (|rows) begin
+				assert (rows == \dut.rows );
+				assert (row == \dut.row_address & next == \dut.address );
+				assert (left == \dut.left & |left);
+			end
+		end
+	end
+endmodule

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// STORE writes each byte of its rows once and in order, and no other byte: each request is at the
+// place after the last one and stays within the row.
+module store_of #(
+	parameter int LOG_LANES = 3,
+	parameter int LOG_WIDTH = 3,
+	parameter int LOG_BYTES = 4
+) (
+	input logic clk,
+	input logic go, stop,
+	input logic [15:0] sram_base, x_stride, y_size, x_size,
+	input logic [31:0] dram_base,
+	input logic [23:0] elements,
+	input logic read_ready, read_valid_is, request_ready, response_is, response_fault,
+	input logic [(32 << LOG_LANES) - 1:0] read_data
+);
+	localparam int WordBits = LOG_LANES + LOG_WIDTH - 3;	// log of a word's bytes
+	localparam int LogWords = LOG_BYTES - WordBits;
+	localparam logic [24:0] WordBytes = 25'd1 << WordBits;
+
+	logic done, fault, read, request;
+	logic [3:0] fault_reason;
+	logic [31:0] fault_address, request_address;
+	logic [23:0] read_word;
+	logic [8:0] request_length;
+	logic [127:0] request_data;
+
+	// ---- Signals of the unit
+	(* hierconn *) wire \dut.busy ;
+	(* hierconn *) wire \dut.filling ;
+	(* hierconn *) wire \dut.full ;
+	(* hierconn *) wire [15:0] \dut.rows ;
+	(* hierconn *) wire [23:0] \dut.row_words ;
+	(* hierconn *) wire [23:0] \dut.words ;
+	(* hierconn *) wire [23:0] \dut.word ;
+	(* hierconn *) wire [9:0] \dut.part ;
+	(* hierconn *) wire [49:0] \dut.row_address ;
+	(* hierconn *) wire [49:0] \dut.address ;
+	(* hierconn *) wire [49:0] \dut.beat_address ;
+	(* hierconn *) wire [4:0] \dut.beat_bytes ;
+	(* hierconn *) wire [4:0] \dut.outstanding ;
+	(* hierconn *) wire [4:0] \dut.room ;
+	(* hierconn *) wire [4:0] \dut.unused_count ;
+
+	logic [23:0] words = '0;		// to read
+	logic begun = 1'b0;
+	logic busy = 1'b0;
+	logic faulted = 1'b0;
+	always_ff @(posedge clk) begun <= 1'b1;
+	// The core halts in the clock after a fault.
+	wire halt = ~begun | stop | faulted;
+	// All words were read and written before: `elements` is the number of the rows' elements.
+	wire start = go & ~busy & ~halt & |x_size & |y_size & \dut.room == 5'd16 & ~|words;
+
+	// ---- The instruction stays while it is executed
+	logic [15:0] kept_stride, kept_x, kept_y;
+	always_ff @(posedge clk) begin
+		faulted <= fault;
+		if (halt | done) busy <= 1'b0;
+		else if (start) busy <= 1'b1;
+		if (start) {kept_stride, kept_x, kept_y} <= {x_stride, x_size, y_size};
+	end
+	always_comb if (busy) assume ({kept_stride, kept_x, kept_y} == {x_stride, x_size, y_size});
+
+	// ---- The compute module answers reads, memory what it has accepted
+	logic [7:0] unread = '0;
+	logic [7:0] pending = '0;
+	wire read_valid = read_valid_is & |unread;
+	wire response = response_is & |pending;
+	wire accepted = request & request_ready;
+	always_ff @(posedge clk) begin
+		unread <= halt ? '0 : unread + 8'(read & read_ready) - 8'(read_valid);
+		pending <= halt ? '0 : pending + 8'(accepted) - 8'(response);
+	end
+
+	vta_store #(
+		.LOG_LANES(LOG_LANES), .LOG_WIDTH(LOG_WIDTH), .LOG_BYTES(LOG_BYTES)
+	) dut (
+		.clk, .halt, .start, .sram_base, .dram_base, .y_size, .x_size, .x_stride,
+		.elements, .done, .fault, .fault_reason, .fault_address, .read,
+		.read_ready, .read_word, .read_valid, .read_data, .request, .request_ready,
+		.request_address, .request_length, .request_data, .response, .response_fault,
+		.response_reason(4'd1), .response_address(32'd0)
+	);
+
+	// ---- The next byte of the rows, and how many are left of its row
+	logic [49:0] row, next;
+	logic [24:0] left;
+	logic [15:0] rows = '0;
+	logic [23:0] word;
+	wire [49:0] next_row = row + (50'(x_stride) << LOG_BYTES);
+	always_ff @(posedge clk) begin
+		if (halt) begin
+			rows <= '0;
+			words <= '0;
+		end else if (start) begin
+			row <= 50'(dram_base) << LOG_BYTES;
+			next <= 50'(dram_base) << LOG_BYTES;
+			left <= 25'(x_size) << LOG_BYTES;
+			rows <= y_size;
+			word <= 24'(sram_base) << LogWords;
+			words <= elements << LogWords;
+		end else begin
+			if (accepted) begin
+				next <= next + 50'(request_length);
+				left <= left - 25'(request_length);
+				if (left == 25'(request_length)) begin
+					row <= next_row;
+					next <= next_row;
+					left <= 25'(x_size) << LOG_BYTES;
+					rows <= rows - 16'd1;
+				end
+			end
+			if (read & read_ready) begin
+				word <= word + 24'd1;
+				words <= words - 24'd1;
+			end
+		end
+	end
+
+	always_ff @(posedge clk) begin
+		if (begun) begin
+			if (request) begin
+				assert (|rows & next == {18'd0, request_address});
+				assert (|request_length & 25'(request_length) <= left);
+			end
+			if (read) assert (|words & read_word == word);
+			if (done) assert (busy & ~|rows);
+			if (halt) assert (~request & ~read);
+		end
+	end
+
+	// ---- The unit's own account of the same
+	wire [24:0] unfilled = 25'(\dut.row_words + 24'(\dut.part )) << WordBits;
+	wire ends = \dut.full & (~\dut.filling | \dut.rows != rows);	// the request ends its row
+	always_ff @(posedge clk) begin
+		if (begun) begin
+			assert (\dut.busy == busy);
+			assert (10'(\dut.room ) + 10'(unread) + 10'(\dut.unused_count ) == 10'd16);
+			assert (busy | ~(\dut.filling | \dut.full ));
+			assert (pending == 8'(\dut.outstanding ));
+			assert (words == \dut.words & (~|words | word == \dut.word ));
+			assert (~|rows | busy);
+			if (\dut.filling ) begin
+				assert (|\dut.rows & |\dut.row_words );
+				assert (25'(\dut.row_words ) <= 25'(x_size) << LogWords);
+				assert (\dut.row_address == (ends ? next_row : row));
+				assert (\dut.part <= 10'd1);
+				if (ends) assert (17'(rows) == 17'(\dut.rows ) + 17'd1 & ~|\dut.part &
+					unfilled == 25'(x_size) << LOG_BYTES & \dut.address == next_row);
+				else assert (rows == \dut.rows );
+				if (~\dut.full ) assert (next == \dut.address & left == unfilled);
+			end else if (busy) begin
+				assert (rows == 16'(\dut.full ));
+			end
+			if (\dut.full & ~|\dut.beat_address [49:32]) begin
+				assert (next == \dut.beat_address );
+				assert (|\dut.beat_bytes & \dut.beat_bytes <= 5'd16);
+				assert (left == 25'(\dut.beat_bytes ) + (ends ? 25'd0 : unfilled));
+				if (~ends) assert (\dut.address == \dut.beat_address +
+					50'(\dut.beat_bytes ));
+			end
+		end
+	end
+endmodule
