@@ -188,7 +188,8 @@ static void attach_box(VtaInfer *self, GstBuffer *buffer, const struct box *b)
 	GstVideoRegionOfInterestMeta *meta;
 	GstStructure *detection;
 
-	meta = gst_buffer_add_video_region_of_interest_meta(buffer, label, left, top, width, height);
+	meta = gst_buffer_add_video_region_of_interest_meta(buffer, label, left, top, width,
+							    height);
 	detection = gst_structure_new_empty("detection");
 	gst_structure_set(detection, "confidence", G_TYPE_DOUBLE, (gdouble)b->score, NULL);
 	gst_structure_set(detection, "label_id", G_TYPE_UINT, (guint)b->class, NULL);
@@ -278,9 +279,11 @@ static void vta_infer_init(VtaInfer *self)
 static void install_text(GObjectClass *class, guint id, const char *name, const char *nick,
 			 const char *what)
 {
-	const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+	const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+				  GST_PARAM_MUTABLE_READY;
+	GParamSpec *spec = g_param_spec_string(name, nick, what, NULL, flags);
 
-	g_object_class_install_property(class, id, g_param_spec_string(name, nick, what, NULL, flags));
+	g_object_class_install_property(class, id, spec);
 }
 
 static void install_properties(GObjectClass *class)
@@ -295,8 +298,9 @@ static void install_properties(GObjectClass *class)
 		     "Cards, with commas between (all, or what VTADEV_DEVICE names)");
 	install_text(class, PROP_FORMAT, "box-format", "Box format",
 		     "xyxy, yxyx, xywh or cxcywh, and pixels or normalised");
-	spec = g_param_spec_float("min-score", "Least score", "Findings of smaller scores are left out",
-				  -G_MAXFLOAT, G_MAXFLOAT, LEAST, flags);
+	spec = g_param_spec_float("min-score", "Least score",
+				  "Findings of smaller scores are left out", -G_MAXFLOAT,
+				  G_MAXFLOAT, LEAST, flags);
 	g_object_class_install_property(class, PROP_LEAST, spec);
 	spec = g_param_spec_boolean("draw", "Draw", "Draw boxes, classes and scores on the frames",
 				    TRUE, flags);
@@ -313,8 +317,9 @@ static void vta_infer_class_init(VtaInferClass *class)
 	object->get_property = get_property;
 	object->finalize = finalize;
 	install_properties(object);
-	gst_element_class_set_static_metadata(element, "VTA inference", "Filter/Analyzer/Video",
-					      "Runs a network on VTA cards", "The vta-pcie project");
+	gst_element_class_set_static_metadata(
+		element, "VTA inference", "Filter/Analyzer/Video", "Runs a network on VTA cards",
+		"The vta-pcie project");
 	gst_element_class_add_static_pad_template(element, &sink);
 	gst_element_class_add_static_pad_template(element, &source);
 	base->start = start;
