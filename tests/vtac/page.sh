@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Run the commands of docs/models.md in their order and to the letter: with MNIST and PP-OCR, up to
-# the classes that the card finds on pictures in the VM. Prints
-# TAP. Skipped if the models cannot be had.
+# the classes that the card finds on pictures in the VM; with a detector and a classifier of texts up
+# to what the page says they print. Prints TAP. Skipped if the models cannot be had.
 #
 #   tests/vtac/page.sh
 set -euo pipefail
@@ -12,10 +12,11 @@ page=$tree/docs/models.md
 cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-page.XXXXXX")
 # The commands make programs in the tree.
-trap 'rm -rf "$dir" "$tree/mnist.vtap" "$tree/ppocr.vtap"' EXIT
+made=(mnist.vtap ppocr.vtap faces.vtap faces.png languages.vtap text.npy scores.npy)
+trap 'rm -rf "$dir" "${made[@]/#/$tree/}"' EXIT
 
 echo "TAP version 13"
-if ! "$tree/tests/vtac/models/fetch" mnist ppocr > "$dir/fetch" 2>&1; then
+if ! "$tree/tests/vtac/models/fetch" mnist ppocr faces languages > "$dir/fetch" 2>&1; then
 	if grep -q 'SKIP: ' "$dir/fetch"; then
 		echo "ok 1 the page's commands # SKIP $(sed -n 's/.*SKIP: //p' "$dir/fetch" | tail -n 1)"
 		echo "1..1"
@@ -48,5 +49,21 @@ mapfile -t classes < <(sed -n 's|^ *1  *[-0-9.]*  *class \([0-9]*\).*|\1|p' "$di
 status=0
 [ ${#labels[@]} -eq 2 ] && [ "${labels[*]}" = "${classes[*]-}" ] || status=1
 result "the card finds the pictures' classes: ${labels[*]}" $status
+
+# shown SECTION: the last block that it shows as output
+shown() {
+	awk -v section="## $1" '/^## /{ on = $0 == section } on && /^```/ { inside = $0 == "```text"; next }
+		on && inside' "$page"
+}
+status=0
+mapfile -t boxes < <(shown Detectors | grep -E '^ *[0-9]+ +[0-9.]+ +[0-9,]+ +to ')
+[ ${#boxes[@]} -gt 0 ] && [ "$(grep -cxF -- "${boxes[0]}" "$dir/log")" -eq 1 ] &&
+	[ "$(head -c 4 "$tree/faces.png" | tail -c 3)" = PNG ] || status=1
+result "the detector draws the page's boxes: ${#boxes[@]}" $status
+# The weights depend on the machine a little: the language does not.
+status=0
+language=$(shown Texts | sed -n '1s/.* //p')
+[ "$(grep -xE '[01]\.[0-9]{2} [A-Z][a-z]+' "$dir/log" | sed -n '1s/.* //p')" = "$language" ] || status=1
+result "the text's language is found: $language" $status
 echo "1..$n"
 exit $failed
