@@ -45,6 +45,7 @@ static double sqnr_of(const struct vtac_report_options *how, const struct vtac_n
 struct totals {
 	unsigned int card, cpu, copies;
 	uint64_t copied;
+	double work, card_work;		/* multiplications, of all and of the card */
 };
 
 static struct totals count_nodes(const struct vtac_program *p)
@@ -53,7 +54,10 @@ static struct totals count_nodes(const struct vtac_program *p)
 
 	for (unsigned int i = 0; i < p->graph->n_nodes; i++) {
 		const struct vtac_node *node = p->graph->nodes[i];
+		double work = report_multiplications(node);
 
+		t.work += work;
+		t.card_work += node->device == VTAC_CARD ? work : 0;
 		if (node->op == VTAC_COPY) {
 			t.copies++;
 			t.copied += (uint64_t)vtac_bytes(node->in[0]);
@@ -167,6 +171,9 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 	fprintf(f, "Program %s\n\n", p->graph->name[0] ? p->graph->name : "without a name");
 	print_layers(f, p, how);
 	fprintf(f, "\nnodes on the card      %10u\nnodes on the CPU       %10u\n", t.card, t.cpu);
+	if (t.work > 0)
+		fprintf(f, "multiplications        %9.2f%% on the card, of %.1f million\n",
+			100 * t.card_work / t.work, t.work / 1e6);
 	fprintf(f,
 		"regions of the card    %10u\ncycles of the card     %10" PRIu64 "\n", p->n_streams,
 		p->cycles);
@@ -392,6 +399,8 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 		"  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u, "
 		"\"copied\": %" PRIu64 ",\n",
 		p->n_streams, p->cycles, t.copies, t.copied);
+	fprintf(f, "  \"multiplications\": %.0f, \"multiplications_card\": %.0f,\n", t.work,
+		t.card_work);
 	fprintf(f,
 		"  \"weight_bytes\": %" PRIu64 ", \"model_bytes\": %" PRIu64 ",\n", p->weight_bytes,
 		p->model.bytes);

@@ -8,6 +8,9 @@
 /* The work of each node, by its place in the order, to be freed; zeros if it is not the card's. */
 struct vtaops_work *report_count_work(const struct vtac_program *p);
 
+/* Multiplications of a convolution or matrix product; 0 of others. */
+double report_multiplications(const struct vtac_node *node);
+
 /* Has the tensor memory of its own in the arena? */
 bool report_is_block(const struct vtac_tensor *t);
 

@@ -59,6 +59,26 @@ struct vtaops_work *report_count_work(const struct vtac_program *p)
 	return all;
 }
 
+double report_multiplications(const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->n_in ? node->in[0] : NULL;
+	double outputs = node->n_out && node->out[0] ? (double)vtac_elements(node->out[0]) : 0;
+
+	switch (node->op) {
+	case VTAC_CONV:
+	case VTAC_CONV_TRANSPOSE:
+		return vtac_work(node);
+	case VTAC_GEMM:
+		return outputs * (double)vtac_elements(x) / (double)node->out[0]->dims[0];
+	case VTAC_BATCH_GEMM:
+		return outputs * (double)vtac_product_of(node).k;
+	case VTAC_MATMUL:
+		return x->rank ? outputs * (double)x->dims[x->rank - 1] : 0;
+	default:
+		return 0;
+	}
+}
+
 uint64_t report_live_bytes(const struct vtac_program *p, unsigned int step)
 {
 	const struct vtac_graph *g = p->graph;
