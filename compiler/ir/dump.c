@@ -77,6 +77,12 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " trans_x %d trans_w %d alpha %.9g beta %.9g", a->gemm.trans_x,
 			a->gemm.trans_w, (double)a->gemm.alpha, (double)a->gemm.beta);
 		break;
+	case VTAC_BATCH_GEMM:
+		fprintf(f, " images %" PRId64 " heads %" PRId64 " columns %d %d %d turned %d alpha %.9g",
+			a->batch_gemm.images, a->batch_gemm.heads, a->batch_gemm.a_columns,
+			a->batch_gemm.b_columns, a->batch_gemm.out_columns, a->batch_gemm.b_turned,
+			(double)a->batch_gemm.alpha);
+		break;
 	case VTAC_CLIP:
 		fprintf(f, " lo %.9g hi %.9g", (double)a->clip.lo, (double)a->clip.hi);
 		break;

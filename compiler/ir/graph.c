@@ -258,6 +258,7 @@ static const char *const op_names[VTAC_OPS] = {
 	[VTAC_CLIP] = "clip", [VTAC_LEAKY_RELU] = "leaky_relu",
 	[VTAC_HARD_SIGMOID] = "hard_sigmoid", [VTAC_HARD_SWISH] = "hard_swish",
 	[VTAC_UNARY] = "unary", [VTAC_BINARY] = "binary", [VTAC_MATMUL] = "matmul",
+	[VTAC_BATCH_GEMM] = "batch_gemm",
 	[VTAC_BATCH_NORM] = "batch_norm", [VTAC_SOFTMAX] = "softmax",
 	[VTAC_REDUCE] = "reduce", [VTAC_NORM] = "norm", [VTAC_ARG] = "arg", [VTAC_TOP] = "top",
 	[VTAC_CUM_SUM] = "cum_sum", [VTAC_RECURRENT] = "recurrent", [VTAC_TILE] = "tile",
@@ -366,6 +367,18 @@ bool vtac_is_output(const struct vtac_graph *g, const struct vtac_tensor *t)
 struct vtac_node *vtac_only_user(const struct vtac_graph *g, const struct vtac_tensor *t)
 {
 	return t->n_users == 1 && !vtac_is_output(g, t) ? t->users[0] : NULL;
+}
+
+struct vtac_product vtac_product_of(const struct vtac_node *node)
+{
+	const struct vtac_batch_gemm *p = &node->attr.batch_gemm;
+	const struct vtac_tensor *a = node->in[0], *y = node->out[0];
+
+	return (struct vtac_product) {
+		.m = y->dims[0] / p->images / (p->out_columns ? 1 : p->heads),
+		.n = y->dims[1] / (p->out_columns ? p->heads : 1),
+		.k = a->dims[1] / (p->a_columns ? p->heads : 1),
+	};
 }
 
 bool vtac_moves_values(enum vtac_op op)

@@ -59,6 +59,7 @@ enum vtac_op {
 	VTAC_UNARY,		/* x: all other functions of one float, attr.unary.kind */
 	/* Others that compute */
 	VTAC_MATMUL,		/* a, b: the last two dimensions, the others broadcast */
+	VTAC_BATCH_GEMM,	/* a, b: see struct vtac_batch_gemm */
 	VTAC_BATCH_NORM,	/* x, scale, bias, mean, variance: [C] each */
 	VTAC_BINARY,		/* a, b: operators that the card has not, attr.binary.op */
 	VTAC_WHERE,		/* condition, a, b: broadcast likewise */
@@ -141,6 +142,17 @@ struct vtac_conv {
 struct vtac_gemm {
 	bool trans_x, trans_w;
 	float alpha, beta;
+};
+
+/*
+ * y = alpha * a * b, of each head of each image, whose matrices [m][k], [k][n] and [m][n] are parts
+ * of one each. By rows, that is [images * heads * rows][columns]; by columns, heads share an image's
+ * rows: [images * rows][heads * columns]. b_turned: b of a head is [n][k].
+ */
+struct vtac_batch_gemm {
+	int64_t images, heads;
+	bool a_columns, b_columns, out_columns, b_turned;
+	float alpha;
 };
 
 /* The operator in the file, and its attributes. Gone with shapes. */
@@ -227,6 +239,7 @@ union vtac_attr {
 	struct vtac_conv conv;
 	struct vtac_window pool;
 	struct vtac_gemm gemm;
+	struct vtac_batch_gemm batch_gemm;
 	struct { float lo, hi; } clip;			/* infinities: no limit */
 	/* LEAKY_RELU, HARD_SIGMOID, UNARY, which alone has a kind */
 	struct { float alpha, beta; enum vtacpu_act_kind kind; } unary;
@@ -557,6 +570,11 @@ const char *vtac_shape_text(const struct vtac_tensor *t, char buf[static 128]);
 
 /* kernel.c: is it a function of each of one tensor's values? */
 bool vtac_is_function(const struct vtac_node *node);
+/* Of a BATCH_GEMM, the sizes of a head's product. */
+struct vtac_product {
+	int64_t m, n, k;
+};
+struct vtac_product vtac_product_of(const struct vtac_node *node);
 /* Compute it, of @n floats in place. */
 void vtac_compute_function(const struct vtac_node *node, float *values, uint32_t n);
 

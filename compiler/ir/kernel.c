@@ -241,6 +241,58 @@ static int matmul_calls(struct vtac_graph *g, const struct vtac_node *node,
 	return 0;
 }
 
+/* Strides of a head's matrix of @rows and @cols in one that has those of all heads. */
+static void set_heads(const struct vtac_batch_gemm *p, bool columns, int64_t rows, int64_t cols,
+		      uint32_t *batch, uint32_t *row)
+{
+	*row = (uint32_t)(columns ? p->heads * cols : cols);
+	batch[1] = (uint32_t)(p->heads * rows * cols);
+	batch[2] = (uint32_t)(columns ? cols : rows * cols);
+}
+
+struct vtacpu_matrices kernel_heads(const struct vtac_node *node)
+{
+	const struct vtac_batch_gemm *p = &node->attr.batch_gemm;
+	struct vtac_product s = vtac_product_of(node);
+	struct vtacpu_matrices m = {
+		.batch = { 1, (uint32_t)p->images, (uint32_t)p->heads },
+		.m = (uint32_t)s.m, .n = (uint32_t)s.n, .k = (uint32_t)s.k, .a_col = 1,
+		.b_row = 1, .b_col = 1,
+	};
+
+	set_heads(p, p->a_columns, s.m, s.k, m.a_batch, &m.a_row);
+	if (p->b_turned)
+		set_heads(p, p->b_columns, s.n, s.k, m.b_batch, &m.b_col);
+	else
+		set_heads(p, p->b_columns, s.k, s.n, m.b_batch, &m.b_row);
+	if (!p->out_columns)
+		return m;
+	/* Rows come before heads in the output: each is a product of its own. */
+	m.batch[0] = m.batch[1];
+	m.a_batch[0] = m.a_batch[1];
+	m.b_batch[0] = m.b_batch[1];
+	m.batch[1] = m.m;
+	m.a_batch[1] = m.a_row;
+	m.b_batch[1] = 0;
+	m.m = 1;
+	return m;
+}
+
+static int batch_gemm_calls(struct vtac_graph *g, const struct vtac_node *node,
+			    struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *call = kernel_call(&calls[(*n)++], VTACPU_GEMM_F32);
+
+	(void)g;
+	call->p.gemm_f32.mat = kernel_heads(node);
+	call->p.gemm_f32.alpha = node->attr.batch_gemm.alpha;
+	call->p.gemm_f32.act = kernel_act(node);
+	call->io[0] = node->in[0];
+	call->io[1] = node->in[1];
+	call->io[3] = node->out[0];
+	return 0;
+}
+
 /* ---- value by value ---- */
 
 struct vtacpu_broadcast kernel_broadcast(const struct vtac_node *node)
@@ -651,6 +703,7 @@ struct binding {
 static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_CONV] = { conv_calls, false }, [VTAC_CONV_TRANSPOSE] = { conv_calls, false },
 	[VTAC_GEMM] = { gemm_calls, false }, [VTAC_MATMUL] = { matmul_calls, false },
+	[VTAC_BATCH_GEMM] = { batch_gemm_calls, false },
 	[VTAC_ADD] = { binary_calls, true }, [VTAC_SUB] = { binary_calls, true },
 	[VTAC_MUL] = { binary_calls, true }, [VTAC_DIV] = { binary_calls, true },
 	[VTAC_MAX] = { binary_calls, true }, [VTAC_MIN] = { binary_calls, true },

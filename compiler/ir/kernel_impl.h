@@ -25,6 +25,8 @@ int kernel_check(struct vtac_graph *g, const struct vtac_node *node, struct vtac
 struct vtacpu_window kernel_window(const struct vtac_node *node);
 struct vtacpu_pool_window kernel_pool(const struct vtac_node *node);
 struct vtacpu_broadcast kernel_broadcast(const struct vtac_node *node);
+/* Of a VTAC_BATCH_GEMM. */
+struct vtacpu_matrices kernel_heads(const struct vtac_node *node);
 bool kernel_all_empty(const struct vtac_node *node);
 
 /* kernel_move.c */

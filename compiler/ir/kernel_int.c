@@ -94,6 +94,16 @@ static int gemm_int(struct vtac_graph *g, const struct vtac_node *node, struct v
 	return set_post(g, node, n, c, 3, &p->post);
 }
 
+static int batch_gemm_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	kernel_call(c, VTACPU_GEMM_I8);
+	c->p.gemm_i8.mat = kernel_heads(node);
+	c->io[0] = node->in[0];
+	c->io[1] = node->in[1];
+	c->io[6] = node->out[0];
+	return set_post(g, node, 1, c, 3, &c->p.gemm_i8.post);
+}
+
 static int pool_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
 {
 	struct vtacpu_pool_window_i8 *p = &c->p.pool_window_i8;
@@ -171,6 +181,7 @@ bool vtac_is_int(const struct vtac_node *node)
 	case VTAC_CONV:
 	case VTAC_CONV_TRANSPOSE:
 	case VTAC_GEMM:
+	case VTAC_BATCH_GEMM:
 	case VTAC_MAX_POOL:
 	case VTAC_AVG_POOL:
 	case VTAC_CLIP:
@@ -193,6 +204,8 @@ static int one_call(struct vtac_graph *g, const struct vtac_node *node, struct v
 		return conv_int(g, node, c);
 	case VTAC_GEMM:
 		return gemm_int(g, node, c);
+	case VTAC_BATCH_GEMM:
+		return batch_gemm_int(g, node, c);
 	case VTAC_MAX_POOL:
 	case VTAC_AVG_POOL:
 		return pool_int(g, node, c);

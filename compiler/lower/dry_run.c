@@ -41,7 +41,8 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 		 uint64_t *cycles, const char **why)
 {
 	struct vtac_program p = { .core = opt->core };
-	struct lowering l = { .g = g, .opt = opt, .p = &p, .identity = VTAIMAGE_MODEL };
+	struct lowering l = { .g = g, .opt = opt, .p = &p, .identity = VTAIMAGE_MODEL,
+			      .card_scratch_at = 8 * APART };
 	struct lowered constants;
 	bool weights = node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
 		node->op == VTAC_GEMM;
@@ -52,6 +53,7 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 		.wgt = VTAIMAGE_MODEL, .bias = weights ? VTAIMAGE_MODEL : 0,
 		.muls = weights ? VTAIMAGE_MODEL : 0,
 		.depthwise = is_depthwise(node) ? VTAIMAGE_MODEL : 0,
+		.ones = VTAIMAGE_MODEL,
 	};
 	l.constants = &constants;
 	l.first_id = node->id;

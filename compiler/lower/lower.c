@@ -336,6 +336,7 @@ int vtac_lower_variant(struct vtac_graph *g, const struct vtac_options *opt,
 	l.align = opt->core.wgt_bytes > 64 ? opt->core.wgt_bytes : 64;
 	l.align = opt->core.acc_bytes > l.align ? opt->core.acc_bytes : l.align;
 	p->card_bytes = g->plan.card_bytes;
+	l.card_scratch_at = (p->card_bytes + l.align - 1) / l.align * l.align;
 	p->card_bound = g->plan.card_bound;
 	p->host_bound = g->plan.host_bound;
 	p->host_bytes = (g->plan.host_bytes + VTAIMAGE_HOST_ALIGN - 1) / VTAIMAGE_HOST_ALIGN *

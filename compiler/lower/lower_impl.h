@@ -8,6 +8,7 @@
 /* Device addresses of a node's constants. */
 struct lowered {
 	uint32_t wgt, bias, muls, shifts, res_muls, identity;
+	uint32_t ones;		/* of a product whose k is no whole blocks */
 	uint32_t depthwise;	/* weights for the ALU, if that is faster */
 };
 
@@ -26,6 +27,7 @@ struct lowering {
 	uint32_t identity;		/* device address, 0: not made yet */
 	uint64_t work;			/* of the CPU's kernels */
 	uint64_t scratch_at;		/* in host; the same for all steps */
+	uint64_t card_scratch_at;	/* in the arena, behind all tensors; likewise */
 };
 
 /* Reserve @bytes of @s, the model or the consts. It grows: pointers into it change. */

@@ -98,12 +98,12 @@ static int pack_stage(struct lowering *l, const struct vtac_node *node)
 	       pack_vector(l, post->shift, channels, &c->shifts);
 }
 
-/* Cores with narrow inputs bring tensors to the accumulators by GEMM. */
+/* Cores with narrow inputs bring tensors to the accumulators by GEMM; products transpose by it. */
 static int pack_identity(struct lowering *l)
 {
 	uint64_t at;
 
-	if (l->p->core.log_inp_width == 3 || l->identity)
+	if (l->identity)
 		return 0;
 	if (lower_reserve(l, &l->p->model, l->p->core.wgt_bytes, l->align, &at))
 		return -1;
@@ -150,14 +150,31 @@ static int pack_picks(struct lowering *l, const struct vtac_node *node)
 	return 0;
 }
 
+/* Lanes behind the last of k are multiplied by 0, the others by 1. */
+static int pack_ones(struct lowering *l, const struct vtac_node *node)
+{
+	int64_t k = vtac_product_of(node).k;
+	int32_t *ones = k % l->p->core.block ? vtac_alloc(l->g, (uint64_t)k, sizeof(*ones)) : NULL;
+
+	if (!(k % l->p->core.block))
+		return 0;
+	for (int64_t i = 0; ones && i < k; i++)
+		ones[i] = 1;
+	return ones ? pack_vector(l, ones, (uint32_t)k, &constants_of(l, node)->ones) : -1;
+}
+
 int lower_constants(struct lowering *l, const struct vtac_node *node)
 {
 	if (node->op == VTAC_RESIZE)
 		return pack_copies(l, node);
 	if (node->op == VTAC_CHANNELS)
 		return pack_picks(l, node);
+	if (node->op == VTAC_BATCH_GEMM)
+		return pack_identity(l) || pack_ones(l, node) ? -1 : 0;
+	if (!has_weights(node) && l->p->core.log_inp_width != 3 && pack_identity(l))
+		return -1;
 	if (!has_weights(node))
-		return pack_identity(l) || pack_stage(l, node) ? -1 : 0;
+		return pack_stage(l, node);
 	return pack_weights(l, node) || pack_stage(l, node) ? -1 : 0;
 }
 
@@ -249,6 +266,30 @@ static int lower_gemm(struct lowering *l, const struct vtac_node *node)
 		.res_shift = node->post.res_shift, .n = (uint32_t)x->dims[0],
 		.in = (uint32_t)w->dims[1], .units = (uint32_t)w->dims[0],
 		.post = post_of(l, node) });
+}
+
+/* Its scratch memory is behind all tensors: nodes of the card take turns. */
+static int lower_product(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtac_batch_gemm *p = &node->attr.batch_gemm;
+	struct vtac_product s = vtac_product_of(node);
+	struct vtaops_matmul op = {
+		.a = lower_tensor(node->in[0]), .b = lower_tensor(node->in[1]),
+		.out = lower_tensor(node->out[0]),
+		.scratch = VTAIMAGE_ARENA + (uint32_t)l->card_scratch_at,
+		.identity = l->identity, .ones = constants_of(l, node)->ones,
+		.images = (uint32_t)p->images, .heads = (uint32_t)p->heads,
+		.m = (uint32_t)s.m, .n = (uint32_t)s.n, .k = (uint32_t)s.k,
+		.a_columns = p->a_columns, .b_columns = p->b_columns,
+		.out_columns = p->out_columns, .b_turned = p->b_turned,
+		.post = post_of(l, node),
+	};
+	uint64_t end = l->card_scratch_at + vtaops_matmul_scratch(&l->p->core, &op);
+
+	if (end > VTAIMAGE_SEGMENT_MAX && l->insns)
+		return vtac_fail(l->g, node, "With its scratch memory the program takes over 1 GiB.");
+	l->p->card_bytes = end > l->p->card_bytes ? end : l->p->card_bytes;
+	return vtaops_matmul(&l->b, &op);
 }
 
 /* More padding behind than before, as the outputs need: a window partly outside counts. */
@@ -428,6 +469,8 @@ int lower_node(struct lowering *l, const struct vtac_node *node)
 		return lower_conv(l, node);
 	case VTAC_GEMM:
 		return lower_gemm(l, node);
+	case VTAC_BATCH_GEMM:
+		return lower_product(l, node);
 	case VTAC_MAX_POOL:
 	case VTAC_AVG_POOL:
 		return lower_pool(l, node);

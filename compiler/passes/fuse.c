@@ -144,7 +144,7 @@ static const fuse_rule rules[] = {
 	fuse_mean, fuse_matmul, fuse_gemm, fuse_flat_gemm,
 	fuse_pad,
 	fuse_batch_norm, fuse_channel_mul, fuse_channel_add, fuse_hard_swish, fuse_activation,
-	fuse_power, fuse_function,
+	fuse_power, fuse_function, fuse_flat_function,
 	NULL,
 };
 /* When nothing else can be done: a convolution takes its bias and scale first. */
@@ -152,6 +152,8 @@ static const fuse_rule last_rules[] = { fuse_lone_batch_norm, fuse_residual, fus
 					NULL };
 /* Then nodes become two, as what joins them is done. */
 static const fuse_rule window_rules[] = { fuse_wide_pads, fuse_transposed_end, NULL };
+/* Products take their operands where the rules before have left them. */
+static const fuse_rule product_rules[] = { fuse_product, NULL };
 
 static int apply(struct vtac_graph *g, const fuse_rule *list, bool *changed)
 {
@@ -201,7 +203,7 @@ int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	(void)opt;
 	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules) ||
-	    exhaust(g, window_rules))
+	    exhaust(g, window_rules) || exhaust(g, product_rules))
 		return -1;
 	fuse_inherit_scales(g);
 	return compute_outputs(g);

@@ -186,6 +186,23 @@ static struct vtac_node *add_reshape(struct vtac_graph *g, const struct vtac_nod
 	return made;
 }
 
+/* The rows of all matrices of @x, as another node may have them already. */
+static struct vtac_tensor *rows_of(struct vtac_graph *g, struct vtac_node *node,
+				   struct vtac_tensor *x, int64_t rows)
+{
+	const int64_t dims[2] = { rows, x->dims[x->rank - 1] };
+	struct vtac_tensor *flat;
+
+	for (unsigned int i = 0; i < x->n_users; i++) {
+		flat = x->users[i]->op == VTAC_RESHAPE ? x->users[i]->out[0] : NULL;
+		if (flat && flat->rank == 2 && flat->dims[0] == rows && flat->dims[1] == dims[1] &&
+		    !flat->quant.scale && !vtac_is_output(g, flat))
+			return flat;
+	}
+	flat = vtac_tensor_shaped(g, x->name, VTAC_F32, 2, dims);
+	return flat && add_reshape(g, node, x, flat) ? flat : NULL;
+}
+
 /* Matrices times a constant one are the rows of all times it. */
 static int flatten_rows(struct vtac_graph *g, struct vtac_node *node)
 {
@@ -201,9 +218,9 @@ static int flatten_rows(struct vtac_graph *g, struct vtac_node *node)
 	if (add)
 		node->act = add->act;
 	y = node->out[0];
-	flat[0] = vtac_tensor_shaped(g, x->name, VTAC_F32, 2, (const int64_t[]){ rows, k });
+	flat[0] = rows_of(g, node, x, rows);
 	flat[1] = vtac_tensor_shaped(g, y->name, VTAC_F32, 2, (const int64_t[]){ rows, n });
-	if (!flat[0] || !flat[1] || !add_reshape(g, node, x, flat[0]) ||
+	if (!flat[0] || !flat[1] ||
 	    vtac_node_set_in(g, node, 0, flat[0]))
 		return -1;
 	vtac_node_set_out(node, 0, flat[1]);

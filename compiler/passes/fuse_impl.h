@@ -38,11 +38,15 @@ int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_function.c */
 int fuse_function(struct vtac_graph *g, struct vtac_node *node);
+int fuse_flat_function(struct vtac_graph *g, struct vtac_node *node);
 int fuse_power(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_channels.c */
 int fuse_shuffle(struct vtac_graph *g, struct vtac_node *node);
 int fuse_gather(struct vtac_graph *g, struct vtac_node *node);
+
+/* fuse_product.c */
+int fuse_product(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_window.c */
 int fuse_wide_pads(struct vtac_graph *g, struct vtac_node *node);

@@ -2,7 +2,7 @@
 /*
  * The pass `legalize`: operators that the card has in another form, on the nodes that are the
  * card's. x times, by, plus or minus a constant for each channel is a convolution of each channel
- * alone.
+ * alone. Heads of a product are columns of its output where they are joined.
  */
 #include "passes.h"
 
@@ -93,7 +93,12 @@ int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt)
 
 	(void)opt;
 	for (unsigned int i = 0; i < n; i++)
-		if (g->nodes[i]->device == VTAC_CARD && vtac_has_form(g->nodes[i]) &&
+		if (g->nodes[i]->device == VTAC_CARD && g->nodes[i]->op == VTAC_BATCH_GEMM &&
+		    vtac_join_heads(g, g->nodes[i]) < 0)
+			return -1;
+	for (unsigned int i = 0; i < n; i++)
+		if (g->nodes[i]->device == VTAC_CARD && !g->nodes[i]->dead &&
+		    vtac_has_form(g->nodes[i]) &&
 		    to_channels(g, g->nodes[i], channel_const(g->nodes[i])))
 			return -1;
 	return vtac_graph_dce(g);

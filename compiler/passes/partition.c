@@ -58,6 +58,12 @@ static const char *why_not_gemm(const struct vtac_node *node)
 	return why_not_weights(node);
 }
 
+/* The rest is the core's to say: vtac_dry_run(). */
+static const char *why_not_product(const struct vtac_node *node)
+{
+	return why_not_tensor(node->in[1]);
+}
+
 static bool is_partial(const struct vtac_window *w, const struct vtac_tensor *x,
 		       const struct vtac_tensor *y)
 {
@@ -210,6 +216,7 @@ static const struct card_op card_ops[VTAC_OPS] = {
 	[VTAC_CONV] = { true, true, why_not_conv },
 	[VTAC_CONV_TRANSPOSE] = { true, true, why_not_conv },
 	[VTAC_GEMM] = { true, true, why_not_gemm },
+	[VTAC_BATCH_GEMM] = { true, true, why_not_product },
 	[VTAC_MAX_POOL] = { true, false, why_not_pool },
 	[VTAC_AVG_POOL] = { true, false, why_not_pool },
 	[VTAC_ADD] = { true, false, why_not_pair }, [VTAC_MUL] = { true, false, why_not_pair },

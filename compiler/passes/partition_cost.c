@@ -244,7 +244,8 @@ static int prune_regions(struct prune *p)
 
 static bool is_light(const struct vtac_node *node)
 {
-	return node->op != VTAC_CONV && node->op != VTAC_CONV_TRANSPOSE && node->op != VTAC_GEMM;
+	return node->op != VTAC_CONV && node->op != VTAC_CONV_TRANSPOSE &&
+	       node->op != VTAC_GEMM && node->op != VTAC_BATCH_GEMM;
 }
 
 int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt)

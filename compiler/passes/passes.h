@@ -34,6 +34,11 @@ int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsi
 int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt);
 
 /* legalize.c: is the operator one that the card has in another form? */
+/*
+ * fuse_product.c: let a BATCH_GEMM put heads side by side, if only that is done with its output:
+ * 1, 0 if not, -1.
+ */
+int vtac_join_heads(struct vtac_graph *g, struct vtac_node *node);
 bool vtac_has_form(const struct vtac_node *node);
 
 /* channels.c: does a Slice leave out channels alone? */

@@ -113,6 +113,20 @@ static int requantize_mul(struct quantiser *q, struct vtac_node *node)
 				   q->scale[node->out[0]->id], most_of(q, a) * most_of(q, b));
 }
 
+/* Neither operand has a zero point. */
+static int requantize_product(struct quantiser *q, struct vtac_node *node)
+{
+	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
+
+	if (node->attr.batch_gemm.alpha <= 0)
+		return vtac_fail(q->g, node, "Its factor %g is not positive.",
+				 (double)node->attr.batch_gemm.alpha);
+	return set_factor(q, node, (double)q->scale[a->id] * q->scale[b->id] /
+				   q->scale[node->out[0]->id] *
+				   (double)node->attr.batch_gemm.alpha,
+			  most_of(q, a) * most_of(q, b) * vtac_product_of(node).k);
+}
+
 static int requantize_average(struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
@@ -186,6 +200,8 @@ static int requantize_node(struct quantiser *q, struct vtac_node *node)
 		return requantize_add(q, node);
 	case VTAC_MUL:
 		return requantize_mul(q, node);
+	case VTAC_BATCH_GEMM:
+		return requantize_product(q, node);
 	case VTAC_AVG_POOL:
 		return requantize_average(q, node);
 	case VTAC_CLIP:

@@ -626,10 +626,139 @@ static int add_transpose(struct maker *m)
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[3], x->dims[2]) ? -1 : 0;
 }
 
+/* ---- attention, as files have it ---- */
+
+static struct vtac_tensor *made(struct maker *m, struct vtac_node *node, int rank,
+				const int64_t *dims)
+{
+	struct vtac_tensor *y = node ? vtac_tensor_shaped(m->g, NULL, VTAC_F32, rank, dims) : NULL;
+
+	if (y)
+		vtac_node_set_out(node, 0, y);
+	return y;
+}
+
+static struct vtac_tensor *reshaped(struct maker *m, struct vtac_tensor *x, int rank,
+				    const int64_t *dims)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 2, 1);
+
+	return x && !to_shape(m, x, node, rank, dims) ? made(m, node, rank, dims) : NULL;
+}
+
+static struct vtac_tensor *transposed(struct maker *m, struct vtac_tensor *x, const int *perm)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_TRANSPOSE, NULL, 1, 1);
+	int64_t dims[VTAC_RANK_MAX];
+
+	if (!x || !node || vtac_node_set_in(m->g, node, 0, x))
+		return NULL;
+	for (int i = 0; i < x->rank; i++) {
+		node->attr.transpose.perm[i] = perm[i];
+		dims[i] = x->dims[perm[i]];
+	}
+	return made(m, node, x->rank, dims);
+}
+
+static struct vtac_tensor *multiplied(struct maker *m, struct vtac_tensor *a, struct vtac_tensor *b)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_MATMUL, NULL, 2, 1);
+	int64_t dims[VTAC_RANK_MAX];
+
+	if (!a || !b || !node || vtac_node_set_in(m->g, node, 0, a) ||
+	    vtac_node_set_in(m->g, node, 1, b))
+		return NULL;
+	memcpy(dims, a->dims, sizeof(dims));
+	dims[a->rank - 1] = b->dims[b->rank - 1];
+	return made(m, node, a->rank, dims);
+}
+
+/* x, [N][tokens][C], times constant weights for @outputs. */
+static struct vtac_tensor *projected(struct maker *m, struct vtac_tensor *x, int64_t outputs)
+{
+	int64_t c = x ? x->dims[x->rank - 1] : 1;
+
+	return multiplied(m, x, weights(m, 2, (int64_t[]) { c, outputs }, outputs));
+}
+
+struct heads {
+	int64_t n, tokens, heads, size;
+};
+
+/* Queries, keys and values by a product each, or by one: [N][heads][tokens][size]. */
+static void split_heads(struct maker *m, struct vtac_tensor *x, const struct heads *s,
+			struct vtac_tensor **qkv)
+{
+	const int64_t dims[] = { s->n, s->tokens, 3, s->heads, s->size };
+	const int64_t each[] = { s->n, s->tokens, s->heads, s->size };
+	const int64_t slice[] = { 1, s->n, s->heads, s->tokens, s->size };
+	bool joined = rnd(m, 2);
+	struct vtac_node *split;
+	struct vtac_tensor *all;
+
+	for (int i = 0; i < 3 && !joined; i++)
+		qkv[i] = transposed(m, reshaped(m, projected(m, x, s->heads * s->size), 4, each),
+				    (int[]) { 0, 2, 1, 3 });
+	if (!joined)
+		return;
+	all = transposed(m, reshaped(m, projected(m, x, 3 * s->heads * s->size), 5, dims),
+			 (int[]) { 2, 0, 3, 1, 4 });
+	split = vtac_node_new(m->g, VTAC_SPLIT, NULL, 1, 3);
+	if (!all || !split || vtac_node_set_in(m->g, split, 0, all))
+		return;
+	split->attr.axis.axis = 0;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct vtac_tensor *t = vtac_tensor_shaped(m->g, NULL, VTAC_F32, 5, slice);
+
+		if (!t)
+			return;
+		vtac_node_set_out(split, i, t);
+		qkv[i] = reshaped(m, t, 4, slice + 1);
+	}
+}
+
+/* Add attention over the pixels of a picture, with Softmax or without. */
+static int add_attention(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *qkv[3] = { NULL }, *s, *number;
+	struct heads h = { x->dims[0], x->dims[2] * x->dims[3], 1 + rnd(m, 3),
+			   rnd(m, 2) ? m->core->block : 1 + rnd(m, 20) };
+	int64_t outputs = 1 + rnd(m, 20), height = x->dims[2], width = x->dims[3];
+	struct vtac_node *scale = vtac_node_new(m->g, VTAC_MUL, NULL, 2, 1), *last;
+	struct vtac_node *softmax = vtac_node_new(m->g, VTAC_SOFTMAX, NULL, 1, 1);
+	bool normal = rnd(m, 2);
+	/* Without Softmax products grow with the tokens. */
+	const float factor = normal ? 0.25f : 0.5f / (float)(h.tokens * h.size);
+
+	x = reshaped(m, x, 3, (int64_t[]) { h.n, x->dims[1], h.tokens });
+	split_heads(m, transposed(m, x, (int[]) { 0, 2, 1 }), &h, qkv);
+	number = vtac_tensor_const(m->g, NULL, VTAC_F32, 0, NULL, &factor, true);
+	if (!scale || !number || !softmax || !qkv[0] || !qkv[2] ||
+	    vtac_node_set_in(m->g, scale, 0, qkv[0]) || vtac_node_set_in(m->g, scale, 1, number))
+		return -1;
+	s = multiplied(m, made(m, scale, 4, qkv[0]->dims),
+		       transposed(m, qkv[1], (int[]) { 0, 1, 3, 2 }));
+	if (s && normal) {
+		if (vtac_node_set_in(m->g, softmax, 0, s))
+			return -1;
+		softmax->attr.softmax.axis = 3;
+		s = made(m, softmax, 4, s->dims);
+	} else {
+		softmax->dead = true;
+	}
+	s = transposed(m, multiplied(m, s, qkv[2]), (int[]) { 0, 2, 1, 3 });
+	s = reshaped(m, s, 3, (int64_t[]) { h.n, h.tokens, h.heads * h.size });
+	s = transposed(m, projected(m, s, outputs), (int[]) { 0, 2, 1 });
+	last = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 2, 1);
+	if (!s || to_shape(m, s, last, 4, (int64_t[]) { h.n, outputs, height, width }))
+		return -1;
+	return finish(m, last, h.n, outputs, height, width) ? 0 : -1;
+}
+
 /* Add a node that only files have: passes replace it, or leave it to the CPU. */
 static int add_unfused(struct maker *m)
 {
-	switch (rnd(m, 6)) {
+	switch (rnd(m, 7)) {
 	case 0:
 	case 1:
 		return add_unary(m);
@@ -638,6 +767,8 @@ static int add_unfused(struct maker *m)
 		return add_norm(m);
 	case 4:
 		return add_pad(m);
+	case 5:
+		return add_attention(m);
 	default:
 		return add_transpose(m);
 	}
