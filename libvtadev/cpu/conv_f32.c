@@ -300,14 +300,22 @@ struct group {
 	struct cpu_product product;
 };
 
+static void finish_values(const struct group *g, size_t at, size_t n)
+{
+	for (size_t i = 0; g->res && i < n; i++)
+		g->y[at + i] += g->res[at + i];
+	cpu_act(&g->p->act, g->y + at, n);
+}
+
 /* A strip's outputs, which are @n from number @at on in each channel, have their sums. */
 static void finish_strip(const struct group *g, size_t at, uint32_t n)
 {
-	for (uint32_t o = 0; o < g->product.rows; o++, at += g->plane) {
-		for (uint32_t i = 0; g->res && i < n; i++)
-			g->y[at + i] += g->res[at + i];
-		cpu_act(&g->p->act, g->y + at, n);
+	if (n == g->plane) {
+		finish_values(g, at, (size_t)n * g->product.rows);
+		return;
 	}
+	for (uint32_t o = 0; o < g->product.rows; o++, at += g->plane)
+		finish_values(g, at, n);
 }
 
 /* A strip that begins at output (@oy, @ox). */
@@ -359,6 +367,25 @@ static void run_by_taps(struct group *g, const struct vtacpu_window *w)
 	}
 }
 
+/* Is there one output, of all inputs? */
+static bool is_row(const struct vtacpu_window *w)
+{
+	return !w->transposed && w->oh == 1 && w->ow == 1 && w->kh == w->ih && w->kw == w->iw &&
+	       !w->pad_top && !w->pad_left && w->dil_h == 1 && w->dil_w == 1;
+}
+
+static void run_row(const struct group *g)
+{
+	const struct cpu_product *p = &g->product;
+	const struct cpu_row row = {
+		.x = g->x, .step = 1, .w = g->weights, .row = p->a_row, .col = 1, .k = p->a_row,
+		.start = p->start, .n = p->rows, .y = g->y,
+	};
+
+	cpu_row_f32(&row);
+	finish_values(g, 0, p->rows);
+}
+
 void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch)
 {
 	const struct vtacpu_window *w = &p->win;
@@ -390,7 +417,9 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 		g.res = res ? res + i * oc * out : NULL;
 		g.y = (float *)io[4] + i * oc * out;
 		g.product.start = bias ? bias + group * oc : NULL;
-		if (plan.direct)
+		if (is_row(w))
+			run_row(&g);
+		else if (plan.direct)
 			run_direct(&g, &plan);
 		else
 			run_by_taps(&g, w);

@@ -92,6 +92,39 @@ CPU_BODY cpu_copy_lanes(float *to, const float *from, uint32_t n)
 		to[n - 1] = from[n - 1];
 }
 
+/*
+ * to[c * to_row + l] = from[l * from_row + c] for eight by eight floats: halves of rows are brought
+ * together, then pairs of lanes, then lanes.
+ */
+CPU_BODY cpu_transpose(float *to, size_t to_row, const float *from, size_t from_row)
+{
+	typedef float half __attribute__((vector_size(16), aligned(4), may_alias));
+	typedef int32_t lanes __attribute__((vector_size(32)));
+	const lanes low = { 0, 8, 1, 9, 4, 12, 5, 13 }, high = { 2, 10, 3, 11, 6, 14, 7, 15 };
+	const lanes first = { 0, 1, 8, 9, 4, 5, 12, 13 }, last = { 2, 3, 10, 11, 6, 7, 14, 15 };
+	cpu_v8 r[CPU_LANES], t[CPU_LANES];
+
+#pragma GCC unroll 8
+	for (unsigned int i = 0; i < 4; i++) {
+		const half *a = (const half *)(from + i * from_row);
+		const half *b = (const half *)(from + (i + 4) * from_row);
+
+		r[i] = __builtin_shufflevector(a[0], b[0], 0, 1, 2, 3, 4, 5, 6, 7);
+		r[i + 4] = __builtin_shufflevector(a[1], b[1], 0, 1, 2, 3, 4, 5, 6, 7);
+	}
+#pragma GCC unroll 2
+	for (unsigned int i = 0; i < CPU_LANES; i += 4) {
+		t[i] = __builtin_shuffle(r[i], r[i + 1], low);
+		t[i + 1] = __builtin_shuffle(r[i], r[i + 1], high);
+		t[i + 2] = __builtin_shuffle(r[i + 2], r[i + 3], low);
+		t[i + 3] = __builtin_shuffle(r[i + 2], r[i + 3], high);
+		*(cpu_v8 *)(to + i * to_row) = __builtin_shuffle(t[i], t[i + 2], first);
+		*(cpu_v8 *)(to + (i + 1) * to_row) = __builtin_shuffle(t[i], t[i + 2], last);
+		*(cpu_v8 *)(to + (i + 2) * to_row) = __builtin_shuffle(t[i + 1], t[i + 3], first);
+		*(cpu_v8 *)(to + (i + 3) * to_row) = __builtin_shuffle(t[i + 1], t[i + 3], last);
+	}
+}
+
 /* ---- checking: need.c ---- */
 
 static inline int cpu_bad(struct vtacpu_need *need, const char *why)
@@ -357,6 +390,14 @@ struct cpu_product {
 	float *y;
 };
 void cpu_mac_f32(const struct cpu_product *p);
+
+/* y[j] = start[j] + sum over l < k of x[l * step] * w[j * row + l * col], in the order of l, j < n */
+struct cpu_row {
+	const float *x, *w, *start;	/* start may be NULL */
+	size_t step, row, col, k, n;
+	float *y;
+};
+void cpu_row_f32(const struct cpu_row *p);
 
 /* Spots for @n neighbouring columns; returns how many they are. */
 uint32_t cpu_put_spots(struct cpu_spot *spots, uint32_t n, uint32_t in, uint32_t out);

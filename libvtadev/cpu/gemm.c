@@ -3,11 +3,15 @@
 #include "cpu_impl.h"
 
 #define STRIP	32u		/* rows of bytes at a time */
-/* Columns of b, and rows of these, that are brought into order at a time. */
-#define COLS	64u
-#define DEPTH	512u
-#define LINE	16u		/* floats */
-#define PITCH	(COLS + 16u)	/* not a power of 2: lines begin at many places of a cache */
+/*
+ * Rows of b that are brought into order at a time, with as many columns as ROOM holds: a small
+ * cache. They are in panels of so many columns that a line of the cache has.
+ */
+#define DEPTH	128u
+#define LONG	512u		/* rows, of columns whose values are one behind the other */
+#define ROOM	(32u << 10)	/* floats */
+#define PANEL	16u		/* floats */
+#define COLS	2048u
 
 /* Values up to the last that an operand with these strides has. */
 static uint64_t reach(const uint32_t *batch, const uint32_t *stride, uint32_t rows, uint32_t row,
@@ -47,10 +51,10 @@ static int matrices_need(const struct vtacpu_matrices *m, struct vtacpu_need *ne
 	return 0;
 }
 
-/* Scratch memory of a product of floats. */
+/* Scratch memory of a product of floats. A panel begins at another place of a cache each. */
 struct room {
-	float b[DEPTH * PITCH];
-	uint32_t at[DEPTH];
+	float b[ROOM + COLS];
+	uint32_t at[LONG];
 	struct cpu_spot spots[COLS / CPU_LANES];
 };
 
@@ -114,68 +118,119 @@ static void finish_row(const struct vtacpu_gemm_f32 *p, const float *c, float *y
 	cpu_act(&p->act, y, n);
 }
 
-/* @n columns of @k rows of b, with zeros behind them up to whole vectors. */
-CPU_BODY fill_columns_body(bool wide, const struct vtacpu_matrices *m, float *to, const float *b,
-			   uint32_t k, uint32_t n)
+/* How much of b is brought into order at a time: @rows by @cols, in panels of @pitch floats. */
+struct part {
+	uint32_t rows, cols;
+	size_t pitch;
+};
+
+/* Columns that are one behind the other are read best in long rows, rows in long columns. */
+static struct part size_part(const struct vtacpu_matrices *m)
 {
-	uint32_t all = (n + CPU_LANES - 1) / CPU_LANES * CPU_LANES;
+	struct part part;
 
-	(void)wide;
-	if (m->b_col == 1) {
-		for (uint32_t l = 0; l < k; l++, b += m->b_row, to += PITCH) {
-			uint32_t c = 0;
+	part.rows = min_u32(m->k, m->b_col == 1 ? DEPTH : LONG);
+	part.cols = min_u32(ROOM / part.rows / PANEL * PANEL, COLS);
+	part.cols = min_u32(part.cols, m->n);
+	part.pitch = (size_t)part.rows * PANEL + PANEL;
+	return part;
+}
 
-			for (; c + CPU_LANES <= n; c += CPU_LANES)
-				*(cpu_v8 *)(to + c) = *(const cpu_v8 *)(b + c);
-			for (; c < n; c++)
-				to[c] = b[c];
-			for (; c < all; c++)
-				to[c] = 0;
-		}
-		return;
-	}
-	/* A line of the cache of each column, into as many rows. */
-	for (uint32_t l = 0; l < k; l += LINE, to += LINE * PITCH, b += (size_t)LINE * m->b_row) {
-		uint32_t rows = min_u32(LINE, k - l);
-
+/* @n columns, a panel at most, of @k rows of b, with zeros behind them. */
+CPU_INLINE void fill_panel(const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
+			   uint32_t n)
+{
+	for (uint32_t l = 0; l < k; l++, b += m->b_row, to += PANEL) {
 		for (uint32_t c = 0; c < n; c++)
-			for (uint32_t i = 0; i < rows; i++)
-				to[i * PITCH + c] = b[(size_t)c * m->b_col + (size_t)i * m->b_row];
-		for (uint32_t i = 0; i < rows; i++)
-			for (uint32_t c = n; c < all; c++)
-				to[i * PITCH + c] = 0;
+			to[c] = b[(size_t)c * m->b_col];
+		for (uint32_t c = n; c < PANEL; c++)
+			to[c] = 0;
 	}
 }
 
-static void fill_columns(const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
-			 uint32_t n);
-CPU_WIDE(fill_columns, (const struct vtacpu_matrices *m, float *to, const float *b, uint32_t k,
-			uint32_t n), m, to, b, k, n)
+CPU_BODY fill_panels_body(bool wide, const struct vtacpu_matrices *m, const struct part *part,
+			  float *to, const float *b, uint32_t k, uint32_t n)
+{
+	uint32_t whole = n / PANEL * PANEL;
+
+	(void)wide;
+	if (m->b_col == 1) {
+		for (uint32_t l = 0; l < k; l++) {
+			const float *from = b + (size_t)l * m->b_row;
+			float *line = to + (size_t)l * PANEL;
+
+			for (uint32_t c = 0; c < whole; c += PANEL, line += part->pitch) {
+				__builtin_prefetch(from + 4 * (size_t)m->b_row + c);
+				*(cpu_v8 *)line = *(const cpu_v8 *)(from + c);
+				*(cpu_v8 *)(line + 8) = *(const cpu_v8 *)(from + c + 8);
+			}
+		}
+		to += whole / PANEL * part->pitch;
+		b += whole;
+	} else {
+		for (uint32_t c = 0; c < whole; c += PANEL, to += part->pitch) {
+			uint32_t l = 0;
+			const float *from = b + (size_t)c * m->b_col;
+
+			if (m->b_row == 1)
+				for (; l + CPU_LANES <= k; l += CPU_LANES) {
+					const float *next = from + l +
+						(PANEL + l % PANEL) * (size_t)m->b_col;
+
+					for (uint32_t i = 0; i < CPU_LANES; i++)
+						__builtin_prefetch(next + i * (size_t)m->b_col);
+					cpu_transpose(to + l * PANEL, PANEL, from + l, m->b_col);
+					cpu_transpose(to + l * PANEL + 8, PANEL,
+						      from + l + 8 * (size_t)m->b_col, m->b_col);
+				}
+			fill_panel(m, to + l * PANEL, from + (size_t)l * m->b_row, k - l, PANEL);
+		}
+		b += (size_t)whole * m->b_col;
+	}
+	if (whole < n)
+		fill_panel(m, to, b, k, n - whole);
+}
+
+static void fill_panels(const struct vtacpu_matrices *m, const struct part *part, float *to,
+			const float *b, uint32_t k, uint32_t n);
+CPU_WIDE(fill_panels, (const struct vtacpu_matrices *m, const struct part *part, float *to,
+		       const float *b, uint32_t k, uint32_t n), m, part, to, b, k, n)
+
+static uint32_t put_panels(const struct part *part, struct cpu_spot *spots, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (uint32_t c = 0; c < n; c += PANEL)
+		count += cpu_put_spots(spots + count, min_u32(PANEL, n - c),
+				       (uint32_t)(c / PANEL * part->pitch), c);
+	return count;
+}
 
 static void product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
 		    const float *c, float *y, struct room *room)
 {
 	const struct vtacpu_matrices *m = &p->mat;
-	struct cpu_product part = {
+	const struct part part = size_part(m);
+	struct cpu_product product = {
 		.a_row = m->a_row, .a_col = m->a_col, .rows = m->m, .b = room->b, .at = room->at,
 		.spots = room->spots, .y_row = m->n,
 	};
 
-	for (uint32_t l = 0; l < min_u32(DEPTH, m->k); l++)
-		room->at[l] = l * PITCH;
-	for (uint32_t j = 0; j < m->n; j += COLS) {
-		uint32_t cols = min_u32(COLS, m->n - j);
+	for (uint32_t l = 0; l < part.rows; l++)
+		room->at[l] = l * PANEL;
+	for (uint32_t j = 0; j < m->n; j += part.cols) {
+		uint32_t cols = min_u32(part.cols, m->n - j);
 
-		part.spot_count = cpu_put_spots(room->spots, cols, 0, 0);
-		part.y = y + j;
-		for (uint32_t l = 0; l < m->k; l += DEPTH) {
-			part.a = a + (size_t)l * m->a_col;
-			part.k = min_u32(DEPTH, m->k - l);
-			part.resume = l > 0;
-			fill_columns(m, room->b,
-				     b + (size_t)j * m->b_col + (size_t)l * m->b_row,
-				     (uint32_t)part.k, cols);
-			cpu_mac_f32(&part);
+		product.spot_count = put_panels(&part, room->spots, cols);
+		product.y = y + j;
+		for (uint32_t l = 0; l < m->k; l += part.rows) {
+			product.a = a + (size_t)l * m->a_col;
+			product.k = min_u32(part.rows, m->k - l);
+			product.resume = l > 0;
+			fill_panels(m, &part, room->b,
+				    b + (size_t)j * m->b_col + (size_t)l * m->b_row,
+				    (uint32_t)product.k, cols);
+			cpu_mac_f32(&product);
 		}
 		for (size_t i = 0; i < m->m; i++)
 			finish_row(p, c ? c + i * m->c_row + (size_t)j * m->c_col : NULL,
@@ -183,31 +238,16 @@ static void product(const struct vtacpu_gemm_f32 *p, const float *a, const float
 	}
 }
 
-/*
- * A single row: the columns of b are the rows of a product with the row as its only column, so b
- * is read once, where it is.
- */
 static void row_product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
-			const float *c, float *y, struct room *room)
+			const float *c, float *y)
 {
 	const struct vtacpu_matrices *m = &p->mat;
-	struct cpu_product part = {
-		.a_row = m->b_col, .a_col = m->b_row, .rows = m->n, .b = room->b, .at = room->at,
-		.spots = room->spots, .spot_count = 1, .y = y, .y_row = 1,
+	const struct cpu_row row = {
+		.x = a, .step = m->a_col, .w = b, .row = m->b_col, .col = m->b_row, .k = m->k,
+		.n = m->n, .y = y,
 	};
 
-	cpu_put_spots(room->spots, 1, 0, 0);
-	for (uint32_t l = 0; l < m->k; l += DEPTH) {
-		part.a = b + (size_t)l * m->b_row;
-		part.k = min_u32(DEPTH, m->k - l);
-		part.resume = l > 0;
-		for (uint32_t i = 0; i < part.k; i++) {
-			room->at[i] = i * CPU_LANES;
-			*(cpu_v8 *)(room->b + i * CPU_LANES) =
-				cpu_splat(a[(size_t)(l + i) * m->a_col]);
-		}
-		cpu_mac_f32(&part);
-	}
+	cpu_row_f32(&row);
 	finish_row(p, c, y, m->n);
 }
 
@@ -217,12 +257,16 @@ void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scr
 	const float *a = io[0], *b = io[1], *c = io[2];
 	float *y = io[3];
 
-	for (size_t i = 0; i < batches(m); i++)
-		(m->m == 1 ? row_product : product)
-			(p, a + batch_at(m->batch, m->a_batch, i),
-			 b + batch_at(m->batch, m->b_batch, i),
-			 c ? c + batch_at(m->batch, m->c_batch, i) : NULL,
-			 y + i * m->m * m->n, scratch);
+	for (size_t i = 0; i < batches(m); i++, y += (size_t)m->m * m->n) {
+		const float *x = a + batch_at(m->batch, m->a_batch, i);
+		const float *w = b + batch_at(m->batch, m->b_batch, i);
+		const float *add = c ? c + batch_at(m->batch, m->c_batch, i) : NULL;
+
+		if (m->m == 1)
+			row_product(p, x, w, add, y);
+		else
+			product(p, x, w, add, y, scratch);
+	}
 }
 
 /* @rows rows of @k values, with zeros behind them and rows of zeros up to @all. */

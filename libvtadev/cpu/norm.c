@@ -2,6 +2,9 @@
 /* Normalisation: by given statistics, by those of the values themselves, and softmax. */
 #include "cpu_impl.h"
 
+/* Values at a time, on the stack. */
+#define CHUNK	256u
+
 int cpu_batch_norm_f32_need(const struct vtacpu_batch_norm_f32 *p, struct vtacpu_need *need)
 {
 	const uint32_t dims[] = { p->n, p->c, p->plane };
@@ -19,20 +22,47 @@ int cpu_batch_norm_f32_need(const struct vtacpu_batch_norm_f32 *p, struct vtacpu
 	return cpu_operand(need, count, 4) || cpu_act_ok(need, &p->act) ? -1 : 0;
 }
 
+static const struct vtacpu_act square_root = { .kind = VTACPU_ACT_SQRT };
+
+static void norm_plane(const float *x, float *y, size_t n, float mean, float by, float add)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = (x[i] - mean) * by + add;
+}
+
+/* @n channels of a value each. */
+static void norm_values(const float *x, float *y, size_t n, const float *mean, const float *by,
+			const float *add)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = (x[i] - mean[i]) * by[i] + add[i];
+}
+
 void vtacpu_batch_norm_f32(const struct vtacpu_batch_norm_f32 *p, void *const *io, void *scratch)
 {
 	const float *x = io[0], *scale = io[1], *bias = io[2], *mean = io[3], *variance = io[4];
-	float *y = io[5];
+	size_t each = (size_t)p->c * p->plane;
+	float *y = io[5], by[CHUNK];
 
 	(void)scratch;
-	for (size_t i = 0; i < (size_t)p->n * p->c; i++, x += p->plane, y += p->plane) {
-		size_t c = i % p->c;
-		float by = scale[c] / cpu_sqrt(variance[c] + p->epsilon);
-		float m = mean[c], add = bias[c];
+	for (uint32_t c = 0, n; c < p->c; c += n) {
+		n = min_u32(CHUNK, p->c - c);
+		for (uint32_t j = 0; j < n; j++)
+			by[j] = variance[c + j] + p->epsilon;
+		cpu_act(&square_root, by, n);
+		for (uint32_t j = 0; j < n; j++)
+			by[j] = scale[c + j] / by[j];
+		for (uint32_t i = 0; i < p->n; i++) {
+			size_t at = i * each + (size_t)c * p->plane;
 
-		for (uint32_t j = 0; j < p->plane; j++)
-			y[j] = (x[j] - m) * by + add;
-		cpu_act(&p->act, y, p->plane);
+			if (p->plane == 1)
+				norm_values(x + at, y + at, n, mean + c, by, bias + c);
+			for (uint32_t j = 0; p->plane > 1 && j < n; j++)
+				norm_plane(x + at + (size_t)j * p->plane,
+					   y + at + (size_t)j * p->plane, p->plane, mean[c + j],
+					   by[j], bias[c + j]);
+			cpu_act(&p->act, y + at, (size_t)n * p->plane);
+		}
 	}
 }
 
@@ -55,9 +85,6 @@ int cpu_log_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_n
 
 /* Sums in eight parts, which the compiler vectorises; their order is the same everywhere. */
 #define PARTS	8u
-/* Values at a time, on the stack. */
-#define CHUNK	256u
-
 static const struct vtacpu_act exponential = { .kind = VTACPU_ACT_EXP };
 
 /* Add @n values, a multiple of PARTS unless they are the last. */
@@ -208,12 +235,6 @@ static float sum_of(const float *x, size_t n, float less, bool square)
 	for (size_t j = 0; j < PARTS; j++)
 		sum += part[j];
 	return sum;
-}
-
-static void norm_plane(const float *x, float *y, size_t n, float mean, float by, float add)
-{
-	for (size_t i = 0; i < n; i++)
-		y[i] = (x[i] - mean) * by + add;
 }
 
 void vtacpu_norm_f32(const struct vtacpu_norm_f32 *p, void *const *io, void *scratch)

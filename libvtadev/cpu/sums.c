@@ -19,22 +19,38 @@ uint32_t cpu_put_spots(struct cpu_spot *spots, uint32_t n, uint32_t in, uint32_t
 	return count;
 }
 
-/* Eight floats for each of a block's rows and spots. */
-typedef float sums[ROWS_MAX][SPOTS_MAX][CPU_LANES] __attribute__((aligned(32)));
+/*
+ * The place of a block: its rows of @a, its spots in @b and in @out, whose rows are @out_row apart,
+ * and what its sums begin with: the values of @out if @resume, else @start.
+ */
+struct block {
+	const float *a[ROWS_MAX], *b[SPOTS_MAX];
+	float *out[SPOTS_MAX], start[ROWS_MAX];
+	size_t out_row;
+	bool resume;
+};
 
-/* Add products to the sums of @rows rows at @spots spots, constants: all stay in registers. */
+/* Make the sums of @rows rows at @spots spots, constants: all stay in registers. */
 CPU_BODY add_products(unsigned int rows, unsigned int spots, const struct cpu_product *p,
-		      size_t a_col, const float *const *a, const float *const *b, sums *sum)
+		      size_t a_col, const struct block *block)
 {
 	const uint32_t *at = p->at, *end = at + p->k;
+	const float *a[ROWS_MAX], *b[SPOTS_MAX];
 	cpu_v8 acc[ROWS_MAX][SPOTS_MAX];
 	size_t l = 0;
 
 #pragma GCC unroll 6
-	for (unsigned int i = 0; i < rows; i++)
+	for (unsigned int j = 0; j < spots; j++)
+		b[j] = block->b[j];
+#pragma GCC unroll 6
+	for (unsigned int i = 0; i < rows; i++) {
+		a[i] = block->a[i];
 #pragma GCC unroll 6
 		for (unsigned int j = 0; j < spots; j++)
-			acc[i][j] = *(const cpu_v8 *)(*sum)[i][j];
+			acc[i][j] = block->resume ?
+				*(const cpu_v8 *)(block->out[j] + i * block->out_row) :
+				cpu_splat(block->start[i]);
+	}
 	for (; at < end; at++, l += a_col) {
 		cpu_v8 v[SPOTS_MAX];
 
@@ -54,22 +70,20 @@ CPU_BODY add_products(unsigned int rows, unsigned int spots, const struct cpu_pr
 	for (unsigned int i = 0; i < rows; i++)
 #pragma GCC unroll 6
 		for (unsigned int j = 0; j < spots; j++)
-			*(cpu_v8 *)(*sum)[i][j] = acc[i][j];
+			*(cpu_v8 *)(block->out[j] + i * block->out_row) = acc[i][j];
 }
 
 /* A function of its own for each shape of a block: a loop has all registers to itself. */
-typedef void add_fn(const struct cpu_product *p, const float *const *a, const float *const *b,
-		    sums *sum);
+typedef void add_fn(const struct cpu_product *p, const struct block *block);
 
 #define NARROW	static __attribute__((noinline))
-#define SHAPE(name, rows, spots)							\
-void name(const struct cpu_product *p, const float *const *a, const float *const *b,	\
-	  sums *sum)									\
-{											\
-	if (p->a_col == 1)								\
-		add_products(rows, spots, p, 1, a, b, sum);				\
-	else										\
-		add_products(rows, spots, p, p->a_col, a, b, sum);			\
+#define SHAPE(name, rows, spots)					\
+void name(const struct cpu_product *p, const struct block *block)	\
+{									\
+	if (p->a_col == 1)						\
+		add_products(rows, spots, p, 1, block);			\
+	else								\
+		add_products(rows, spots, p, p->a_col, block);		\
 }
 
 /* As many as 16 registers of 4 floats hold. */
@@ -107,34 +121,57 @@ static const struct shape shapes[] = {
 #endif
 };
 
+/* Eight floats for each of a block's rows and spots. */
+typedef float sums[ROWS_MAX][SPOTS_MAX][CPU_LANES] __attribute__((aligned(32)));
+
+/* The block has rows, spots or lanes that the output lacks: its sums are made apart. */
+CPU_BODY mac_part(const struct cpu_product *p, add_fn *add, struct block *block, uint32_t rows,
+		  uint32_t there, const struct cpu_spot *s, float *y)
+{
+	sums sum;
+
+	block->out_row = SPOTS_MAX * CPU_LANES;
+	for (uint32_t j = 0; j < SPOTS_MAX; j++)
+		block->out[j] = sum[0][j];
+	if (p->resume) {
+		memset(sum, 0, sizeof(sum));
+		for (uint32_t i = 0; i < rows; i++)
+			for (uint32_t j = 0; j < there; j++)
+				cpu_copy_lanes(sum[i][j], y + i * p->y_row + s[j].out, s[j].lanes);
+	}
+	add(p, block);
+	for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t j = 0; j < there; j++)
+			cpu_copy_lanes(y + i * p->y_row + s[j].out, sum[i][j], s[j].lanes);
+}
+
 /* A block of the output: rows from @row on, spots from @spot on; beyond the end, the last again. */
 CPU_BODY mac_block(const struct cpu_product *p, add_fn *add, uint32_t rows, uint32_t spots,
 		   uint32_t row, uint32_t spot)
 {
 	uint32_t real = min_u32(rows, p->rows - row), there = min_u32(spots, p->spot_count - spot);
 	const struct cpu_spot *s = p->spots + spot;
-	const float *a[ROWS_MAX], *b[SPOTS_MAX];
-	sums sum;
+	struct block block = { .out_row = p->y_row, .resume = p->resume };
+	bool whole = real == rows && there == spots;
+	float *y = p->y + row * p->y_row;
 
-	for (uint32_t j = 0; j < spots; j++)
-		b[j] = p->b + s[j < there ? j : there - 1].in;
+	for (uint32_t j = 0; j < spots; j++) {
+		const struct cpu_spot *at = s + (j < there ? j : there - 1);
+
+		block.b[j] = p->b + at->in;
+		block.out[j] = y + at->out;
+		whole = whole && at->lanes == CPU_LANES;
+	}
 	for (uint32_t i = 0; i < rows; i++) {
 		uint32_t r = row + (i < real ? i : real - 1);
-		const float *y = p->y + r * p->y_row;
-		cpu_v8 v = cpu_splat(p->start ? p->start[r] : 0);
 
-		a[i] = p->a + r * p->a_row;
-		for (uint32_t j = 0; j < spots; j++) {
-			*(cpu_v8 *)sum[i][j] = v;
-			if (p->resume && j < there)
-				cpu_copy_lanes(sum[i][j], y + s[j].out, s[j].lanes);
-		}
+		block.a[i] = p->a + r * p->a_row;
+		block.start[i] = p->start ? p->start[r] : 0;
 	}
-	add(p, a, b, &sum);
-	for (uint32_t i = 0; i < real; i++)
-		for (uint32_t j = 0; j < there; j++)
-			cpu_copy_lanes(p->y + (row + i) * p->y_row + s[j].out, sum[i][j],
-				       s[j].lanes);
+	if (whole)
+		add(p, &block);
+	else
+		mac_part(p, add, &block, real, there, s, y);
 }
 
 CPU_BODY cpu_mac_f32_body(bool wide, const struct cpu_product *p)

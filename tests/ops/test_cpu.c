@@ -149,9 +149,10 @@ TEST(batch_norm_and_softmax)
 	same_float(((float *)far.io[1])[2], -0.40760596, 0.1);
 	drop(&far);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		struct vtacpu_batch_norm_f32 p = { .n = 1 + rnd(2), .c = 1 + rnd(5),
-						   .plane = 1 + rnd(50), .epsilon = 0.00001f,
-						   .act = rnd_act() };
+		struct vtacpu_batch_norm_f32 p = { .n = 1 + rnd(2),
+						   .c = 1 + rnd(rnd(2) ? 5 : 600),
+						   .plane = rnd(2) ? 1 : 1 + rnd(50),
+						   .epsilon = 0.00001f, .act = rnd_act() };
 		struct vtacpu_softmax_f32 q = { .outer = 1 + rnd(3), .count = 1 + rnd(40),
 						.inner = 1 + rnd(4) };
 		struct call c;

@@ -137,6 +137,16 @@ static struct vtacpu_window rnd_large_window(void)
 	}
 	w.oh = (w.ih - 1) / w.stride_h + 1;
 	w.ow = (w.iw - 1) / w.stride_w + 1;
+	if (!flat && rnd(5) == 0) {	/* one output, of all inputs */
+		w.ih = k;
+		w.iw = k;
+		w.oh = 1;
+		w.ow = 1;
+		w.pad_top = 0;
+		w.pad_left = 0;
+		w.dil_h = 1;
+		w.dil_w = 1;
+	}
 	return w;
 }
 
@@ -303,7 +313,7 @@ TEST(gemm_of_floats_is_to_the_bit_that_of_plain_loops)
 		struct call c;
 
 		m->m = rnd(3) ? 1 + rnd(40) : 1;
-		m->n = 1 + rnd(150);
+		m->n = 1 + rnd(rnd(3) ? 150 : 2500);
 		m->k = 1 + rnd(1300);
 		m->a_row = a_plain ? m->k : 1;
 		m->a_col = a_plain ? 1 : m->m;
