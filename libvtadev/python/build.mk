@@ -16,7 +16,7 @@ PYTHON_OUT := build/python/vtadev
 PYTHON_SO := $(PYTHON_OUT)/_core.abi3.so
 PYTHON_SRCS := $(wildcard libvtadev/python/*.c)
 PYTHON_OBJS := $(PYTHON_SRCS:libvtadev/python/%.c=build/python/obj/%.o)
-PYTHON_TEXTS := $(addprefix $(PYTHON_OUT)/,__init__.py _boxes.py _compile.py _compiler.pyi _core.pyi _evaluate.py _profile.py torch.py py.typed)
+PYTHON_TEXTS := $(addprefix $(PYTHON_OUT)/,$(notdir $(wildcard libvtadev/python/vtadev/*.py*)) py.typed)
 # With the compiler (adapters/python), if its packages are there.
 PYTHON_BUILT = $(PYTHON_SO) $(PYTHON_TEXTS) $(if $(VTAC_HAVE),$(COMPILER_SO))
 PYTHON_CFLAGS := $(LIB_CPPFLAGS) $(PROG_CPPFLAGS) -isystem $(dir $(PYTHON_H)) $(LIB_CFLAGS) -fvisibility=hidden

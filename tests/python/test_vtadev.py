@@ -651,7 +651,7 @@ class FullPools(unittest.TestCase):
     def setUp(self):
         self.go = threading.Event()
         self.addCleanup(self.go.set)
-        with unittest.mock.patch.object(vtadev, "_POOL_REQUESTS", 1):
+        with unittest.mock.patch.object(vtadev._pool, "_POOL_REQUESTS", 1):
             self.pool = vtadev.Pool(ECHO, ["soft"])
         self.addCleanup(self.pool.close)
         self.held = False
@@ -751,7 +751,7 @@ class SilentSlot:
 class LostDoorbells(unittest.TestCase):
     def setUp(self):
         with unittest.mock.patch.object(_core, "Slot", SilentSlot):
-            self.engine = vtadev._Engine(None, None, 1)
+            self.engine = vtadev._engine._Engine(None, None, 1)
         self.addCleanup(self.engine.close)
 
     def test_run_is_polled_by_a_thread(self):
@@ -1024,7 +1024,7 @@ class Futures(WithCard):
             self.submit_with_callback(runner, callback)
             called.wait()
             others = [runner.submit(b"abcd") for _ in range(5)]
-            with unittest.mock.patch.object(vtadev, "_CLOSE_SECONDS", 0.01), \
+            with unittest.mock.patch.object(vtadev._future, "_CLOSE_SECONDS", 0.01), \
                     self.assertWarnsRegex(RuntimeWarning, "callback"):
                 runner.close()
             for future in others:
@@ -1115,7 +1115,7 @@ class Futures(WithCard):
         self.addCleanup(lambda: go.set())
         for runner in (self.program, vtadev.Pool(ECHO, ["soft"])):
             held, go = threading.Event(), threading.Event()
-            with unittest.mock.patch.object(vtadev, "_STUCK_SECONDS", 0.01):
+            with unittest.mock.patch.object(vtadev._future, "_STUCK_SECONDS", 0.01):
                 with runner._engine.lock:       # so that none is done yet
                     stuck = [runner.submit(b"abcd") for _ in range(5)]
                     thread = threading.Thread(target=hold)
