@@ -141,7 +141,7 @@ static int mask_input(struct sizes *s, unsigned int i, enum neutral v)
 
 /* ---- outputs ---- */
 
-static int set_size(struct sizes *s, struct vtac_tensor *y, int d, struct vtac_tensor *size)
+int sizes_set(struct sizes *s, struct vtac_tensor *y, int d, struct vtac_tensor *size)
 {
 	if (!y)
 		return 0;
@@ -165,7 +165,7 @@ static int keep(struct sizes *s, const struct vtac_tensor *x, int d)
 
 		if (y && (d < 0 || d >= y->rank || y->dims[d] != x->dims[x->open]))
 			return fail_open(s, x);
-		if (set_size(s, y, d, x->size))
+		if (sizes_set(s, y, d, x->size))
 			return -1;
 	}
 	return 0;
@@ -418,107 +418,6 @@ static int size_nothing(struct sizes *s)
 	return 0;
 }
 
-/* ---- the same values in another shape ---- */
-
-static int64_t product(const struct vtac_tensor *t, int n)
-{
-	int64_t p = 1;
-
-	for (int i = 0; i < n; i++)
-		p *= t->dims[i];
-	return p;
-}
-
-/* Are both the same number whatever the data? Only what is computed alike is known to be. */
-static bool is_same(const struct vtac_tensor *a, const struct vtac_tensor *b)
-{
-	struct vtac_bound of_a[BOUNDS_MAX], of_b[BOUNDS_MAX];
-	bool one = vtac_elements(a) == 1 && vtac_elements(b) == 1;
-	const struct vtac_node *p, *q;
-
-	if (a == b)
-		return true;
-	if (!one || !bounds_get(a, of_a) || !bounds_get(b, of_b))
-		return false;
-	if (bounds_known(of_a) && bounds_known(of_b))
-		return of_a->most == of_b->most;
-	if (!of_a->size || !of_b->size)
-		return false;
-	p = of_a->size->producer;
-	q = of_b->size->producer;
-	if (of_a->size == of_b->size || !p || !q || p->op != q->op)
-		return of_a->size == of_b->size;
-	return (p->op == VTAC_MUL || p->op == VTAC_DIV) && is_same(p->in[0], q->in[0]) &&
-	       is_same(p->in[1], q->in[1]);
-}
-
-/* Integer @i of the shape that a Reshape is given: is it copied from the input's open dimension? */
-static bool is_copied(const struct sizes *s, int i, const struct vtac_bound *b)
-{
-	return i == s->in[0]->open && bounds_known(b) && !b->most &&
-	       !s->node->attr.reshape.allow_zero;
-}
-
-/*
- * Does the shape that a Reshape is given leave no other size for dimension @d than @size? All
- * other dimensions are constants; or this one is @size itself, and one of the others, which follows
- * from it, is a constant thereby.
- */
-static bool is_decided(const struct sizes *s, int d, const struct vtac_tensor *size)
-{
-	const struct vtac_tensor *shape = s->n_in > 1 ? s->in[1] : NULL;
-	struct vtac_bound b[BOUNDS_MAX];
-	unsigned int others = 0;
-
-	if (s->node->attr.reshape.kind != VTAC_TO_SHAPE || !shape || !bounds_get(shape, b))
-		return true;
-	for (int i = 0; i < vtac_elements(shape); i++)
-		others += i != d && (!bounds_known(&b[i]) || b[i].most == -1 ||
-				     is_copied(s, i, &b[i]));
-	return !others || (others == 1 && (is_copied(s, d, &b[d]) ||
-					   (b[d].size && is_same(b[d].size, size))));
-}
-
-/* The size of dimension @d if it holds what the input's dimension does, times or by a constant. */
-static struct vtac_tensor *reshaped_size(struct sizes *s, int d)
-{
-	const struct vtac_tensor *x = s->in[0];
-	int64_t n = x->dims[x->open], m = s->node->out[0]->dims[d];
-
-	if (n == m)
-		return x->size;
-	return m % n ? sizes_two(s, VTAC_DIV, x->size, sizes_integer(s, n / m)) :
-		       sizes_two(s, VTAC_MUL, x->size, sizes_integer(s, m / n));
-}
-
-/* The dimension is kept, or is the first of several that become one, or becomes several. */
-static int size_reshape(struct sizes *s)
-{
-	const struct vtac_tensor *x = s->in[0];
-	struct vtac_tensor *y = s->node->out[0];
-	int64_t before = product(x, x->open), n = x->dims[x->open];
-	int found = -1;
-
-	for (int d = 0; d < y->rank; d++) {
-		int64_t m = y->dims[d];
-
-		if (product(y, d) != before || (m != n && (m <= 1 || !n || (m % n && n % m))))
-			continue;
-		if (found < 0 || m == n)
-			found = d;
-	}
-	if (found >= 0) {
-		struct vtac_tensor *size = reshaped_size(s, found);
-
-		if (!size)
-			return -1;
-		if (is_decided(s, found, size))
-			return set_size(s, y, found, size);
-	}
-	return vtac_fail(s->g, s->node, "Its shape mixes a dimension whose size data decides with "
-			 "others.");
-}
-
 /* ---- joining ---- */
 
 /* Gather the values in use of the parts, behind each other. */
@@ -657,7 +556,7 @@ static int size_expand(struct sizes *s)
 	if (open == -2)
 		return vtac_fail(s->g, s->node, "Data decides two of its sizes.");
 	return open < 0 || y->size ? 0 :
-	       set_size(s, y, open + y->rank - rank, bounds_size(s, shape, open, &b[open]));
+	       sizes_set(s, y, open + y->rank - rank, bounds_size(s, shape, open, &b[open]));
 }
 
 static int size_top(struct sizes *s)
@@ -672,7 +571,7 @@ static int size_top(struct sizes *s)
 		return -1;
 	if (s->n_in < 2 || s->in[1]->data || !bounds_get(s->in[1], b))
 		return 0;
-	return set_size(s, s->node->out[0], axis, bounds_size(s, s->in[1], 0, &b[0]));
+	return sizes_set(s, s->node->out[0], axis, bounds_size(s, s->in[1], 0, &b[0]));
 }
 
 /* An end that is computed: what is below 0 counts from @size. */
@@ -724,7 +623,7 @@ static int slice_dimension(struct sizes *s, int d, int64_t start, int i,
 	size = sliced_size(s, open ? x->size : NULL, x->dims[d], start, s->in[2], end, i);
 	if (size && !size->data && !size->bounds && bounds_most(s, size, x->dims[d]))
 		return -1;
-	return set_size(s, s->node->out[0], d, size);
+	return sizes_set(s, s->node->out[0], d, size);
 }
 
 static int size_slice(struct sizes *s)
@@ -796,7 +695,7 @@ static const struct rule rules[VTAC_OPS] = {
 	[VTAC_SCATTER_ND] = { size_scatter, NULL, true },
 	[VTAC_ROI_ALIGN] = { size_rois, NULL, false },
 	[VTAC_ONE_HOT] = { size_one_hot, NULL, false },
-	[VTAC_RESHAPE] = { size_reshape, bounds_same, true },
+	[VTAC_RESHAPE] = { sizes_reshape, bounds_same, true },
 	[VTAC_EXPAND] = { size_expand, NULL, true },
 	[VTAC_CONCAT] = { size_concat, bounds_joined, true },
 	[VTAC_NON_ZERO] = { size_non_zero, NULL, false }, [VTAC_NMS] = { size_nms, NULL, false },
@@ -837,7 +736,7 @@ static int bound_input(struct vtac_graph *g, struct vtac_node *node)
 	fixed = vtac_tensor_const(g, "most", VTAC_I64, t->rank, t->dims, most, true);
 	if (!fixed || vtac_node_set_in(g, node, at, fixed))
 		return -1;
-	return open < 0 ? 0 : set_size(&s, y, open, bounds_size(&s, t, open, &b[open]));
+	return open < 0 ? 0 : sizes_set(&s, y, open, bounds_size(&s, t, open, &b[open]));
 }
 
 int vtac_bound_inputs(struct vtac_graph *g, struct vtac_node *node)
@@ -897,7 +796,7 @@ int vtac_output_sizes(struct vtac_graph *g)
 
 int vtac_shrink(struct vtac_graph *g, struct vtac_tensor *t, int64_t n)
 {
-	int64_t outer = product(t, t->open), inner = 1, bytes, from = t->dims[t->open];
+	int64_t outer = sizes_before(t, t->open), inner = 1, bytes, from = t->dims[t->open];
 	const char *data = t->data;
 	char *own;
 

@@ -30,7 +30,7 @@ int vtac_output_sizes(struct vtac_graph *g);
 /* The size of the constant list @t is known: cut it off. */
 int vtac_shrink(struct vtac_graph *g, struct vtac_tensor *t, int64_t n);
 
-/* ---- private: sizes.c, bounds.c ---- */
+/* ---- private: sizes.c, sizes_reshape.c, bounds.c ---- */
 
 #define BOUNDS_MAX	VTAC_RANK_MAX
 
@@ -52,6 +52,13 @@ struct vtac_tensor *sizes_two(struct sizes *s, enum vtac_op op, struct vtac_tens
 /* @x in another shape, or itself if it has this one. */
 struct vtac_tensor *sizes_reshaped(struct sizes *s, struct vtac_tensor *x, int rank,
 				   const int64_t *dims);
+
+/* Dimension @d of the output @y is in use as far as @size says; NULL for @y: nothing to do. */
+int sizes_set(struct sizes *s, struct vtac_tensor *y, int d, struct vtac_tensor *size);
+/* Elements of @t's dimensions before @d. */
+int64_t sizes_before(const struct vtac_tensor *t, int d);
+/* Of a Reshape: the dimension is kept, or one of several that are joined, or is split. */
+int sizes_reshape(struct sizes *s);
 
 bool bounds_known(const struct vtac_bound *b);
 /* Get what is known of the integers of @t: false if nothing, or there are too many. */
