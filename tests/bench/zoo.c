@@ -3,8 +3,9 @@
  * zoo.c - sums of the networks that make check-zoo has compiled and compared
  *
  * They are of its last run on this machine, build/check-zoo/zoo.json: networks that pass, the
- * share of multiplications on the card, cycles, the compiler's time and memory, and the time of runs
- * on the CPU relative to ONNX Runtime's. Without such a run there are none, and the part says so.
+ * share of multiplications on the card, cycles, the compiler's time and memory, and the time of
+ * runs on the CPU relative to ONNX Runtime's. Without such a run there are none, and the part says
+ * so.
  */
 #include <errno.h>
 

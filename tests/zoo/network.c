@@ -6,7 +6,8 @@
  *
  * DIRECTORY is what export.py wrote: model.onnx, samples of each input, outputs for the last
  * sample. The other samples calibrate. Prints a line "KEY VALUE" for each figure, and "error TEXT"
- * if there is one. run_seconds is of a program without the card. sqnr is of the output with the least, in dB against out.I.npy: 200 at most.
+ * if there is one. sqnr is of the output with the least, in dB against out.I.npy: 200 at most.
+ * run_seconds is of a program without the card.
  */
 #include <errno.h>
 #include <math.h>
