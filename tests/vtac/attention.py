@@ -39,10 +39,11 @@ class Transformer(Net):
     def reshape(self, x, *shape):
         return self.add("Reshape", [x, self.integers(shape)])
 
-    def linear(self, x, inputs, outputs):
+    def linear(self, x, inputs, outputs, scale=1 / 24):
         w = self.random.randn(inputs, outputs) / np.sqrt(inputs)
         y = self.add("MatMul", [x, self.constant(w)])
-        return self.around(self.add("Add", [y, self.constant(self.random.randn(outputs) / 8)]))
+        return self.around(self.add("Add", [y, self.constant(self.random.randn(outputs) / 8)]),
+                           scale)
 
     def norm(self, x):
         scale = self.constant(1 + self.random.randn(self.width) / 8)
@@ -77,12 +78,12 @@ class Transformer(Net):
         s = self.around(self.add("MatMul", [q, k]), 1 / 4)
         s = self.add("Div", [s, root]) if after else s
         p = self.around(self.add("Softmax", [s], axis=-1), 1 / 127)
-        y = self.add("Transpose", [self.around(self.add("MatMul", [p, v]))], perm=[0, 2, 1, 3])
+        y = self.add("Transpose", [self.around(self.add("MatMul", [p, v]), 1 / 96)], perm=[0, 2, 1, 3])
         return self.reshape(y, 1, self.tokens, self.width)
 
     def attention(self, x, joined):
         y = self.attend(*(self.joined_parts(x) if joined else self.parts(x)), not joined)
-        return self.linear(y, self.width, self.width)
+        return self.linear(y, self.width, self.width, 1 / 96)
 
     def feed_forward(self, x):
         y = gelu(self, self.linear(x, self.width, 4 * self.width), str)
