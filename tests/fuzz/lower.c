@@ -48,7 +48,7 @@ static void must_hold(bool good, const char *what)
 		machine_die("%s", what);
 }
 
-enum { CONV, DENSE, ELTWISE, WINDOW, FUNCTION, CHANNELS, KINDS };
+enum { CONV, DENSE, ELTWISE, WINDOW, FUNCTION, CHANNELS, MATMUL, KINDS };
 #define SOURCES	4u
 #define PICKS	80u
 
@@ -63,6 +63,7 @@ struct layer {
 	struct vtaops_function function;
 	struct vtaops_ramp ramps[RAMPS];
 	struct vtaops_channels channels;
+	struct vtaops_matmul matmul;
 	struct vtaops_source sources[SOURCES];
 	struct vtaops_pick picks[PICKS];
 };
@@ -88,6 +89,8 @@ static int lower_layer(struct vtaops_builder *b, const void *arg)
 		return vtaops_function(b, &l->function);
 	case CHANNELS:
 		return vtaops_channels(b, &l->channels);
+	case MATMUL:
+		return vtaops_matmul(b, &l->matmul);
 	default:
 		return window[l->which % 4](b, &l->window);
 	}
@@ -272,6 +275,45 @@ static void add_channels(struct machine *m, struct input *in, struct layer *l, e
 	op->out = reserve(m, vtaops_act_bytes(&m->core, op->n, op->c, op->h, op->w), fate);
 }
 
+/* Packed bytes of a matrix of @rows and @cols for each of @heads; 0 if they are too many. */
+static size_t matrix_bytes(const struct vtaops_core *c, uint32_t images, uint32_t heads,
+			   bool columns, uint32_t rows, uint32_t cols)
+{
+	uint64_t all = ops_count3(images, columns ? 1 : heads, rows);
+	uint64_t width = ops_count3(columns ? heads : 1, cols, 1);
+
+	return all > UINT32_MAX || width > UINT32_MAX ? 0 :
+	       vtaops_act_bytes(c, (uint32_t)all, (uint32_t)width, 1, 1);
+}
+
+/* post has no vectors, or it is refused. */
+static void add_matmul(struct machine *m, struct input *in, struct vtaops_matmul *op,
+		       enum fate *fate)
+{
+	const struct vtaops_core *c = &m->core;
+	uint8_t flags = (uint8_t)take_bytes(in, 1);
+
+	*op = (struct vtaops_matmul) {
+		.images = number(in, 1, 3), .heads = number(in, 1, 4), .m = number(in, 1, 40),
+		.n = number(in, 1, 40), .k = number(in, 1, 40), .a_columns = flags & 1,
+		.b_columns = flags >> 1 & 1, .out_columns = flags >> 2 & 1,
+		.b_turned = flags >> 3 & 1, .identity = reserve(m, c->wgt_bytes, fate) };
+	op->ones = flags & 16 ? 0 : reserve(m, vtaops_bias_bytes(c, op->k), fate);
+	op->a = reserve(m, matrix_bytes(c, op->images, op->heads, op->a_columns, op->m, op->k),
+			fate);
+	op->b = reserve(m, matrix_bytes(c, op->images, op->heads, op->b_columns,
+					op->b_turned ? op->n : op->k, op->b_turned ? op->k : op->n),
+			fate);
+	op->post = make_post(m, in, op->n, fate);
+	if (flags & 32)
+		op->post.bias = op->post.muls = op->post.shifts = 0;
+	op->scratch = reserve(m, vtaops_matmul_scratch(c, op), fate);
+	op->out = reserve(m, matrix_bytes(c, op->images, op->heads, op->out_columns, op->m, op->n),
+			  fate);
+	limit_work(ops_count3((uint64_t)op->images * op->heads * op->m, op->n, op->k) / c->block,
+		   fate);
+}
+
 static void add_window(struct machine *m, struct input *in, struct vtaops_window *op,
 		       bool depthwise, enum fate *fate)
 {
@@ -360,11 +402,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_function(&m, &in, &l, &fate);
 	else if (l.kind == CHANNELS)
 		add_channels(&m, &in, &l, &fate);
+	else if (l.kind == MATMUL)
+		add_matmul(&m, &in, &l.matmul, &fate);
 	else
 		add_window(&m, &in, &l.window, l.which % 4 == 3, &fate);
 	out = l.kind == CONV ? l.conv.out : l.kind == DENSE ? l.dense.out :
 	      l.kind == ELTWISE ? l.eltwise.out : l.kind == FUNCTION ? l.function.out :
-	      l.kind == CHANNELS ? l.channels.out : l.window.out;
+	      l.kind == CHANNELS ? l.channels.out :
+	      l.kind == MATMUL ? l.matmul.scratch : l.window.out;
 	if (fate == RUN)
 		run_layer(&m, &l, out);
 	else if (fate == REFUSE)
