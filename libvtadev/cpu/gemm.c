@@ -118,7 +118,7 @@ static void finish_row(const struct vtacpu_gemm_f32 *p, const float *c, float *y
 	cpu_act(&p->act, y, n);
 }
 
-/* How much of b is brought into order at a time: @rows by @cols, in panels of @pitch floats. */
+/* The part of b that is in order at a time: @rows by @cols, in panels of @pitch floats. */
 struct part {
 	uint32_t rows, cols;
 	size_t pitch;

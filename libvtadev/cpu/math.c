@@ -197,6 +197,10 @@ CPU_BODY cpu_act_body(bool wide, const struct vtacpu_act *act, float *y, size_t 
 	switch (act->kind) {
 	case VTACPU_ACT_NONE:
 		return;
+	case VTACPU_ACT_POWER:
+		for (size_t i = 0; i < n; i++)
+			y[i] = a == 2 ? y[i] * y[i] : cpu_power(y[i], a);
+		return;
 	LOOP(VTACPU_ACT_CLIP, limit(x, a, b));
 	LOOP(VTACPU_ACT_LEAKY, x < 0 ? a * x : x);
 	LOOP(VTACPU_ACT_HARD_SIGMOID, limit(a * x + b, 0, 1));

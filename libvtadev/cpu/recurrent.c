@@ -38,34 +38,20 @@ int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *nee
 
 #define PARTS	8u
 
-/* In eight parts, which the compiler vectorises. */
-static float dot(const float *a, const float *b, size_t n)
+/* The sum of eight parts, after the products from @l on have been added to them. */
+static float sum_up(float *part, const float *a, const float *b, size_t l, size_t n)
 {
-	float part[PARTS] = { 0 }, sum = 0;
-	size_t i = 0;
+	float sum = 0;
 
-	for (; i + PARTS <= n; i += PARTS)
-		for (size_t j = 0; j < PARTS; j++)
-			part[j] += a[i + j] * b[i + j];
-	for (; i < n; i++)
-		part[i % PARTS] += a[i] * b[i];
+	for (; l < n; l++)
+		part[l % PARTS] += a[l] * b[l];
 	for (size_t j = 0; j < PARTS; j++)
 		sum += part[j];
 	return sum;
 }
 
-static float sigmoid(float x)
-{
-	return 1 / (1 + cpu_exp(-x));
-}
-
-static float tangent(float x)
-{
-	const struct vtacpu_act act = { .kind = VTACPU_ACT_TANH };
-
-	cpu_act(&act, &x, 1);
-	return x;
-}
+static const struct vtacpu_act sigmoid = { .kind = VTACPU_ACT_SIGMOID };
+static const struct vtacpu_act tangent = { .kind = VTACPU_ACT_TANH };
 
 /* One direction of one image: its part of the operands, NULL if left out, and of the scratch. */
 struct cell {
@@ -75,18 +61,56 @@ struct cell {
 	float *h, *c;
 };
 
+#define ROWS	4u
+
 /* sums[i] = row i of @w times x, with its bias, for rows from @first on. */
-static void add_up(float *sums, const float *w, const float *bias, const float *x, size_t n,
-		   size_t first, size_t rows)
+CPU_BODY add_up_body(bool wide, float *sums, const float *w, const float *bias, const float *x,
+		     size_t n, size_t first, size_t rows)
 {
-	for (size_t i = first; i < first + rows; i++)
-		sums[i] = dot(w + i * n, x, n) + (bias ? bias[i] : 0);
+	size_t i = first, end = first + rows;
+
+	(void)wide;
+	for (; i + ROWS <= end; i += ROWS) {
+		cpu_v8 parts[ROWS] = { 0 };
+		size_t l = 0;
+
+		for (; l + PARTS <= n; l += PARTS) {
+			cpu_v8 v = *(const cpu_v8 *)(x + l);
+
+#pragma GCC unroll 4
+			for (size_t r = 0; r < ROWS; r++)
+				parts[r] += *(const cpu_v8 *)(w + (i + r) * n + l) * v;
+		}
+		for (size_t r = 0; r < ROWS; r++)
+			sums[i + r] = sum_up((float *)&parts[r], w + (i + r) * n, x, l, n) +
+				      (bias ? bias[i + r] : 0);
+	}
+	for (; i < end; i++) {
+		float part[PARTS] = { 0 };
+
+		sums[i] = sum_up(part, w + i * n, x, 0, n) + (bias ? bias[i] : 0);
+	}
+}
+
+static void add_up(float *sums, const float *w, const float *bias, const float *x, size_t n,
+		   size_t first, size_t rows);
+CPU_WIDE(add_up, (float *sums, const float *w, const float *bias, const float *x, size_t n,
+		  size_t first, size_t rows), sums, w, bias, x, n, first, rows)
+
+/* gate[i] += by_h[i], and what the cell @c gives if there is a peephole */
+static void add_gate(float *gate, const float *by_h, const float *peep, const float *c, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		gate[i] += by_h[i];
+	for (size_t i = 0; peep && i < n; i++)
+		gate[i] += peep[i] * c[i];
 }
 
 static void step_rnn(struct cell *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		s->h[i] = tangent(s->by_x[i] + s->by_h[i]);
+		s->h[i] = s->by_x[i] + s->by_h[i];
+	cpu_act(&tangent, s->h, n);
 }
 
 /* Gates are z, r, h. */
@@ -95,34 +119,40 @@ static void step_gru(struct cell *s, size_t n)
 	const float *bias = s->bias ? s->bias + 3 * n : NULL;
 	float *z = s->by_x, *r = s->by_x + n, *new = s->by_x + 2 * n, *by_h = s->by_h + 2 * n;
 
-	for (size_t i = 0; i < 2 * n; i++)
-		z[i] = sigmoid(s->by_x[i] + s->by_h[i]);
+	add_gate(z, s->by_h, NULL, NULL, 2 * n);
+	cpu_act(&sigmoid, z, 2 * n);
 	if (!s->p->linear) {
 		for (size_t i = 0; i < n; i++)
 			s->by_h[i] = r[i] * s->h[i];
 		add_up(s->by_h, s->r, bias, s->by_h, n, 2 * n, n);
 	}
-	for (size_t i = 0; i < n; i++) {
-		float v = tangent(new[i] + (s->p->linear ? r[i] * by_h[i] : by_h[i]));
-
-		s->h[i] = (1 - z[i]) * v + z[i] * s->h[i];
-	}
+	for (size_t i = 0; i < n; i++)
+		new[i] += s->p->linear ? r[i] * by_h[i] : by_h[i];
+	cpu_act(&tangent, new, n);
+	for (size_t i = 0; i < n; i++)
+		s->h[i] = (1 - z[i]) * new[i] + z[i] * s->h[i];
 }
 
 /* Gates are i, o, f, c; those of peepholes i, o, f. */
 static void step_lstm(struct cell *s, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const float *p = s->peep ? s->peep + i : NULL;
-		float c = s->c[i], in, forget, out;
+	float *in = s->by_x, *out = in + n, *forget = in + 2 * n, *new = in + 3 * n;
+	const float *by_h = s->by_h, *peep = s->peep;
 
-		in = sigmoid(s->by_x[i] + s->by_h[i] + (p ? p[0] * c : 0));
-		forget = sigmoid(s->by_x[2 * n + i] + s->by_h[2 * n + i] + (p ? p[2 * n] * c : 0));
-		c = forget * c + in * tangent(s->by_x[3 * n + i] + s->by_h[3 * n + i]);
-		out = sigmoid(s->by_x[n + i] + s->by_h[n + i] + (p ? p[n] * c : 0));
-		s->c[i] = c;
-		s->h[i] = out * tangent(c);
-	}
+	add_gate(in, by_h, peep, s->c, n);
+	add_gate(forget, by_h + 2 * n, peep ? peep + 2 * n : NULL, s->c, n);
+	add_gate(new, by_h + 3 * n, NULL, NULL, n);
+	cpu_act(&sigmoid, in, n);
+	cpu_act(&sigmoid, forget, n);
+	cpu_act(&tangent, new, n);
+	for (size_t i = 0; i < n; i++)
+		s->c[i] = forget[i] * s->c[i] + in[i] * new[i];
+	add_gate(out, by_h + n, peep ? peep + n : NULL, s->c, n);
+	cpu_act(&sigmoid, out, n);
+	memcpy(s->h, s->c, n * sizeof(float));
+	cpu_act(&tangent, s->h, n);
+	for (size_t i = 0; i < n; i++)
+		s->h[i] = out[i] * s->h[i];
 }
 
 static void start(float *state, const float *from, size_t n)
