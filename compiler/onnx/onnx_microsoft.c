@@ -269,6 +269,52 @@ static int read_dynamic_matmul(struct onnx_node *n)
 	return finish(n, 0, sum(n, y, input(n, 4)));
 }
 
+/*
+ * Weights of an LSTM as floats, [directions][gates][inputs]. In the file they are integers with the
+ * last two exchanged, and have a scale and zero point for each direction, or for each gate of it.
+ */
+static struct vtac_tensor *lstm_weights(struct onnx_node *n, unsigned int i, unsigned int scale)
+{
+	static const int64_t axes[] = { 1, 2 };
+	struct vtac_tensor *part[2] = { input(n, scale), input(n, scale + 1) };
+	struct vtac_tensor *w = onnx_cast(n, VTAC_F32, input(n, i));
+
+	for (int k = 1; k >= 0 && w; k--) {
+		if (!part[k] && k)
+			continue;
+		if (!part[k] || !part[k]->data || part[k]->rank < 1 || part[k]->rank > 2) {
+			onnx_fail(n, "The scales and zero points of its weights are no constants.");
+			return NULL;
+		}
+		part[k] = onnx_reshape(n, VTAC_UNSQUEEZE, part[k],
+				       onnx_integers(n, axes, 3 - part[k]->rank));
+		w = onnx_two(n, k ? VTAC_SUB : VTAC_MUL, w, onnx_cast(n, VTAC_F32, part[k]));
+	}
+	return transpose(n, w, 0, 2, 1, -1);
+}
+
+/*
+ * The inputs of LSTM, and then scale and zero point of its two weights. ONNX Runtime rounds x and
+ * the states to bytes at each step; here they stay floats.
+ */
+static int read_dynamic_lstm(struct onnx_node *n)
+{
+	struct vtac_tensor *in[8], *out[3];
+
+	if (n->n_out > 3)
+		return onnx_fail(n, "It has %u outputs.", n->n_out);
+	for (unsigned int i = 0; i < 8; i++)
+		in[i] = input(n, i);
+	in[1] = lstm_weights(n, 1, 8);
+	in[2] = lstm_weights(n, 2, 10);
+	if (!in[1] || !in[2] || read_inner(n, "LSTM", 8, in, 3, out))
+		return -1;
+	for (unsigned int i = 0; i < n->n_out; i++)
+		if (n->out[i] && finish(n, i, out[i]))
+			return -1;
+	return 0;
+}
+
 /* ---- activations ---- */
 
 static struct vtac_tensor *clip_between(struct onnx_node *n, struct vtac_tensor *x, float lo,
@@ -672,6 +718,7 @@ static int read_multi_head_attention(struct onnx_node *n)
 const struct onnx_op onnx_microsoft_ops[] = {
 	{ "Attention", 2, 7, UINT32_MAX, read_attention, NULL },
 	{ "BiasGelu", 2, 2, 1, read_gelu, NULL },
+	{ "DynamicQuantizeLSTM", 3, 12, UINT32_MAX, read_dynamic_lstm, NULL },
 	{ "DynamicQuantizeMatMul", 1, 5, 1, read_dynamic_matmul, NULL },
 	{ "EmbedLayerNormalization", 1, 9, UINT32_MAX, read_embed_norm, NULL },
 	{ "FastGelu", 1, 2, 1, read_fast_gelu, NULL },

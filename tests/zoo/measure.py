@@ -6,8 +6,8 @@
 
 OUT/exports.txt names the networks and their keys. A network passes if it compiles for the CPU and
 for the card, if the CPU's outputs have at least 90 dB against ONNX Runtime's (25 if these are
-of a quantised network), and if the card's equal the integer interpreter's. refused.list names those
-that do not pass yet. The command RUNTIME... NAME-KEY prints the seconds of a run by ONNX Runtime.
+of a quantised network), and if the card's equal the integer interpreter's. The command RUNTIME...
+NAME-KEY prints the seconds of a run by ONNX Runtime.
 
 Figures are kept in OUT/rows, and a run that was stopped goes on behind them, until the compiler or
 a network's recipe changes. OUT/zoo.md is the table, OUT/zoo.json its sums.
@@ -46,12 +46,6 @@ def measure(program, path, device):
     if done.returncode and "error" not in figures:
         figures["error"] = f"{program} ended with {done.returncode}"
     return figures
-
-
-def refusals():
-    """Reasons by network: lines NAME TEXT."""
-    lines = pathlib.Path(__file__).with_name("refused.list").read_text().splitlines()
-    return dict(line.split(" ", 1) for line in lines if line and line[0] != "#")
 
 
 def row(name, cpu, card):
@@ -139,7 +133,7 @@ def at_once():
 
 def main():
     program, exports, out = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    refused, failed, rows, passed = refusals(), False, [], []
+    failed, rows, passed = False, [], []
     networks = [line.split(maxsplit=2) for line in (out / "exports.txt").read_text().splitlines()]
     kept = out / "rows" / digest(program)
     kept.mkdir(parents=True, exist_ok=True)
@@ -150,14 +144,11 @@ def main():
         for i, ((name, _key, group), both) in enumerate(zip(networks, measured), 1):
             cpu, card = both["cpu"], both["card"]
             why = problem(cpu, card, group)
-            if why and name in refused and refused[name] in why:
-                print(f"ok {i} {name} # SKIP {why}", flush=True)
-            elif why or name in refused:
+            if why:
                 failed = True
-                print(f"not ok {i} {name}: {why or 'it passes: refused.list has it'}", flush=True)
+                print(f"not ok {i} {name}: {why}", flush=True)
             else:
                 print(f"ok {i} {name}", flush=True)
-            if not why:
                 rows.append(row(name, cpu, card))
                 passed.append(both)
                 print("# " + rows[-1], end="", flush=True)

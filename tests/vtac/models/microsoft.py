@@ -165,12 +165,13 @@ def make(directory, name, op, inputs, outputs, attributes):
     run(directory, name, model(types), first)
 
 
-def run(directory, name, made, first):
-    """Write the model, its first input, and the outputs of ONNX Runtime without its optimiser."""
+def run(directory, name, made, first, reference=None):
+    """Write the model, its first input, and the outputs of ONNX Runtime without its optimiser, for
+    the model or for one that computes what it should."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(made.SerializeToString(), options,
+    session = onnxruntime.InferenceSession((reference or made).SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
     values = session.run(None, {"x0": first})
     data = directory / f"test_{name}" / "test_data_set_0"
@@ -199,6 +200,37 @@ def make_dynamic(directory):
     run(directory, "dynamic_layer", made, real(2, 4))
 
 
+def make_lstm(directory, name, scale_shape):
+    """An LSTM of two directions with integer weights, against one with these weights as floats:
+    ONNX Runtime rounds its states at each step."""
+    weights = [small(2, 5, 12), small(2, 3, 12)]
+    scales = [random.uniform(.005, .02, scale_shape).astype(FLOAT) for _ in weights]
+    zeros = [random.integers(-5, 6, scale_shape).astype(INT8) for _ in weights]
+    bias = real(2, 24)
+    floats = [((w.astype(FLOAT) - z.reshape(2, 1, -1)) * s.reshape(2, 1, -1)).transpose(0, 2, 1)
+              for w, s, z in zip(weights, scales, zeros)]
+
+    def model(op, domain, names, constants):
+        node = helper.make_node(op, names, ["y0", "y1", "y2"], domain=domain, hidden_size=3,
+                                direction="bidirectional")
+        made = helper.make_model(
+            helper.make_graph([node], name, [helper.make_tensor_value_info(
+                "x0", TensorProto.FLOAT, [4, 1, 5])], [helper.make_tensor_value_info(
+                    f"y{i}", TensorProto.FLOAT, None) for i in range(3)],
+                [numpy_helper.from_array(v, n) for n, v in constants.items()]),
+            opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+        made.ir_version = 8
+        return made
+    run(directory, name, model(
+        "DynamicQuantizeLSTM", "com.microsoft",
+        ["x0", "w", "r", "b", "", "", "", "", "w_scale", "w_zero", "r_scale", "r_zero"],
+        {"w": weights[0], "r": weights[1], "b": bias, "w_scale": scales[0], "r_scale": scales[1],
+         "w_zero": zeros[0], "r_zero": zeros[1]}), real(4, 1, 5),
+        model("LSTM", "", ["x0", "w", "r", "b"],
+              {"w": np.ascontiguousarray(floats[0]), "r": np.ascontiguousarray(floats[1]),
+               "b": bias}))
+
+
 def main():
     for name, (op, inputs, outputs, attributes) in TESTS.items():
         try:
@@ -206,6 +238,8 @@ def main():
         except Exception as error:  # the next ones may do
             print(f"{name}: {error}", file=sys.stderr)
     make_dynamic(pathlib.Path(sys.argv[1]))
+    make_lstm(pathlib.Path(sys.argv[1]), "dynamic_quantize_lstm", [2])
+    make_lstm(pathlib.Path(sys.argv[1]), "dynamic_quantize_lstm_gates", [2, 12])
 
 
 main()
