@@ -95,6 +95,7 @@ module vta_fetch #(
 				fault_reason <= vta_isa_pkg::FAULT_PAGE;
 				fault_address <= next_address[31:0];
 			end
+			if (halt) left <= '0;	// until the next run, nothing is fetched
 		end
 	end
 endmodule

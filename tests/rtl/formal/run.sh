@@ -53,13 +53,15 @@ prove() {
 	cp "$work/kept" "$file"
 }
 
-wanted=${*:-tokens sequence halt load store scan bounds}
+wanted=${*:-tokens sequence halt fetch load store scan bounds}
 prove tokens "none is lost or invented" tokens "vta_ram vta_fifo vta_tokens" \
 	vta_fifo 's/push & ~direct/push/' 12
 prove sequence "nothing starts after a fault" sequence_of "vta_sequence" \
 	vta_sequence 's/judged & ~outside & ~over/judged \& ~over/' 12
 prove halt "no request after a fault" halt_of "vta_control vta_port" \
 	vta_port 's/ & ~halt & ~reset/ \& ~reset/' 12
+prove fetch "nothing is fetched between runs" fetch_of "vta_fetch" \
+	vta_fetch 's/if (halt) left/if (1'"'"'b0) left/' 12
 prove load "never beyond its rows" load_of "vta_load" \
 	vta_load 's/address <= next_row;/address <= row_address;/' 12
 prove store "never beyond its rows" store_of "vta_ram vta_fifo vta_store" \
