@@ -3,15 +3,25 @@
  * model.cpp - the core's RTL, simulated by Verilator, as a model (core/core_model.h)
  *
  * Compiled once for each configuration, with its parameters as macros (card/rtl/model.sh). Memory
- * responds in the clock after a request, and as fast as the core takes its data.
+ * responds in the clock after a request, and as fast as the core takes its data. If VTA_RTL_STALLS
+ * is a number above 0 when a command begins, memory refuses and delays at random, by that seed. A
+ * command of more than VTA_RTL_CLOCKS clocks ends the process: the core hangs.
  */
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <new>
+#include <string>
+
+#include <unistd.h>
 
 #include "Vvta_core.h"
 #include "verilated.h"
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 #include "core/core_model.h"
 
@@ -19,6 +29,8 @@ namespace {
 
 /* Clocks between two calls of stop(), at most. */
 constexpr uint64_t stop_clocks = 1024;
+/* Clocks after a command in which a core that is tested has to be idle. */
+constexpr unsigned int idle_clocks = 64;
 constexpr size_t beat_bytes = 16;
 constexpr size_t burst_bytes = 256;
 
@@ -37,7 +49,7 @@ struct response {
 class model {
 public:
 	model();
-	~model() { top->final(); }
+	~model();
 	enum core_result execute(command kind, uint32_t address, uint32_t count, uint64_t limit,
 				 bool keep, const struct core_mem_ops *ops, void *priv,
 				 struct core_fault *fault);
@@ -48,24 +60,63 @@ public:
 
 private:
 	void tick();
+	bool stall();
 	void take_request();
 	void give_response();
 
 	VerilatedContext context;
 	std::unique_ptr<Vvta_core> top;
 	std::deque<response> responses;
+	bool offered = false;	/* a response that the core has not taken stays */
+	uint32_t stalls = 0;	/* state of the generator, or 0 for none */
 	const struct core_mem_ops *ops = nullptr;
 	void *priv = nullptr;
 };
 
-model::model() : top(new Vvta_core(&context))
+/* The core is wrong in a way that no result shows. */
+[[noreturn]] void hang(const char *how)
 {
+	fprintf(stderr, "the core in RTL %s\n", how);
+	abort();
+}
+
+/* Registers and scratchpads have random values at first, as after power-on. */
+model::model()
+{
+	context.randReset(2);
+	top = std::make_unique<Vvta_core>(&context);
 	top->reset = 1;
-	top->memory_request_ready = 1;
 	tick();
 	tick();
 	top->reset = 0;
+	top->eval();
+	if (!top->command_ready)
+		hang("is not ready after a reset");
 	execute(command_clear, 0, 0, 0, false, nullptr, nullptr, nullptr);
+}
+
+model::~model()
+{
+	top->final();
+#if VM_COVERAGE
+	static unsigned int number;
+	const char *prefix = getenv("VTA_RTL_COVERAGE");
+
+	if (prefix)
+		context.coveragep()->write(std::string(prefix) + "-" + std::to_string(getpid()) +
+					   "-" + std::to_string(number++) + ".dat");
+#endif
+}
+
+/* Returns true in three of eight clocks, if memory stalls (xorshift32). */
+bool model::stall()
+{
+	if (!stalls)
+		return false;
+	stalls ^= stalls << 13;
+	stalls ^= stalls >> 17;
+	stalls ^= stalls << 5;
+	return (stalls & 7) < 3;
 }
 
 /* The request that the core makes in this clock. */
@@ -77,6 +128,8 @@ void model::take_request()
 	uint8_t data[burst_bytes] = {};
 	response r = {};
 
+	if (!ops)
+		hang("accesses memory without a command that does");
 	if (top->memory_request_write) {
 		memcpy(data, &top->memory_request_data, beat_bytes);
 		r.reason = static_cast<uint8_t>(ops->write(priv, address, data, length, access,
@@ -101,8 +154,8 @@ void model::take_request()
 
 void model::give_response()
 {
-	top->memory_response = !responses.empty();
-	if (responses.empty())
+	top->memory_response = !responses.empty() && (offered || !stall());
+	if (!top->memory_response)
 		return;
 
 	const response &r = responses.front();
@@ -117,11 +170,13 @@ void model::give_response()
 void model::tick()
 {
 	give_response();
+	top->memory_request_ready = !stall();
 	top->clk = 0;
 	top->eval();
+	offered = top->memory_response && !top->memory_response_ready;
 	if (top->memory_response && top->memory_response_ready)
 		responses.pop_front();
-	if (top->memory_request)
+	if (top->memory_request && top->memory_request_ready && !top->reset)
 		take_request();
 	top->clk = 1;
 	top->eval();
@@ -131,8 +186,12 @@ enum core_result model::execute(command kind, uint32_t address, uint32_t count, 
 				bool keep, const struct core_mem_ops *mem, void *mem_priv,
 				struct core_fault *fault)
 {
+	const char *seed = getenv("VTA_RTL_STALLS"), *most = getenv("VTA_RTL_CLOCKS");
+	uint64_t clocks_most = most ? strtoull(most, nullptr, 0) : UINT64_MAX;
 	uint64_t begin = clocks, insns = 0;
 	bool stopped = false;
+
+	stalls = seed ? static_cast<uint32_t>(strtoul(seed, nullptr, 0)) : 0;
 
 	ops = mem;
 	priv = mem_priv;
@@ -154,9 +213,13 @@ enum core_result model::execute(command kind, uint32_t address, uint32_t count, 
 		}
 		tick();
 		clocks++;
+		if (clocks - begin > clocks_most)
+			hang("takes more than VTA_RTL_CLOCKS");
 	}
 	top->stop = 0;
-	tick();
+	ops = nullptr;
+	for (unsigned int n = 0; n < (stalls ? idle_clocks : 1); n++)
+		tick();
 
 	if (stopped)
 		return CORE_STOPPED;

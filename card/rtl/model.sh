@@ -5,6 +5,9 @@
 # DIR, under the name that card/core/core_model.c looks for; prints the name. A model is kept in the
 # cache (${VTA_CACHE:-${XDG_CACHE_HOME:-~/.cache}/vta-pcie}/rtl) by the content of all that it is
 # made from, so it is compiled once.
+#
+# For tests of the tests: RTL_CORE is another folder of the RTL, RTL_EXTRA a further source in C++,
+# and with RTL_COVERAGE the model writes a file of counts at its end (model.cpp).
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -36,12 +39,13 @@ done
 file+=.so
 
 cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}/rtl
-sources=("$top"/card/rtl/core/vta_isa_pkg.sv)
-for source in "$top"/card/rtl/core/*.sv; do
+core=${RTL_CORE:-$top/card/rtl/core}
+sources=("$core"/vta_isa_pkg.sv)
+for source in "$core"/*.sv; do
 	[[ $source = */vta_isa_pkg.sv ]] || sources+=("$source")
 done
 headers=("$top"/card/core/core.h "$top"/card/core/core_model.h "$top"/uapi/vta.h)
-hash=$({ cat "${sources[@]}" "$top/card/rtl/model.cpp" "${headers[@]}" "$0"
+hash=$({ cat "${sources[@]}" "$top/card/rtl/model.cpp" ${RTL_EXTRA:+"$RTL_EXTRA"} "${headers[@]}" "$0"
 	echo "${parameters[@]}" "${RTL_COVERAGE-}"; verilator --version; ${CXX:-g++} --version; } |
 	sha256sum | cut -c 1-32)
 
@@ -51,9 +55,9 @@ if [ ! -e "$cache/$hash.so" ]; then
 	trap 'rm -rf "$work"' EXIT
 	{
 		verilator --cc --top-module vta_core --Mdir "$work" --prefix Vvta_core -O3 \
-			--x-assign fast --x-initial fast --noassert -Wno-fatal -Wno-lint \
-			${RTL_COVERAGE:+--coverage} "${parameters[@]}" "${sources[@]}"
-		make -C "$work" -f Vvta_core.mk -s OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O2 \
+			--x-assign fast --x-initial unique --noassert -Wno-fatal -Wno-lint \
+			${RTL_COVERAGE:+--coverage-line --coverage-toggle} "${parameters[@]}" "${sources[@]}"
+		make -C "$work" -f Vvta_core.mk -s OPT_FAST="${RTL_OPT:--O2}" OPT_SLOW=-O1 OPT_GLOBAL=-O2 \
 			CXX="$(command -v ccache || :) ${CXX:-g++}" \
 			USER_CPPFLAGS=-fPIC Vvta_core__ALL.a verilated.o verilated_threads.o \
 			${RTL_COVERAGE:+verilated_cov.o}
@@ -61,7 +65,8 @@ if [ ! -e "$cache/$hash.so" ]; then
 		${CXX:-g++} -std=gnu++17 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra \
 			-I"$work" -isystem "$root/include" -isystem "$root/include/vltstd" \
 			-I"$top/card" -I"$top/uapi" -I"$top/contract" "${macros[@]}" \
-			-o "$work/model.so" "$top/card/rtl/model.cpp" "$work/Vvta_core__ALL.a" \
+			${RTL_COVERAGE:+-DVM_COVERAGE=1} -o "$work/model.so" "$top/card/rtl/model.cpp" \
+			${RTL_EXTRA:+"$RTL_EXTRA"} "$work/Vvta_core__ALL.a" \
 			"$work"/verilated*.o -pthread
 	} >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 	mv "$work/model.so" "$cache/$hash.so"

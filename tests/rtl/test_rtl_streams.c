@@ -7,8 +7,10 @@
  * byte by either core.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "flat.h"
 #include "rtl.h"
@@ -25,8 +27,10 @@ struct cores {
 	struct flat mem[WAYS];
 	struct core_stats stats[WAYS];
 	uint64_t cycle_limit;
-	uint64_t cycles;	/* of the RTL's runs, by isa.md, 9, */
-	uint64_t clocks;	/* and as they were */
+	bool stalls;		/* memory is slow */
+	uint64_t cycles;	/* of the RTL's other runs, by isa.md, 9, */
+	uint64_t clocks;	/* and as they were, */
+	uint64_t cpu_ns;	/* in so much time of the processor */
 };
 
 /* ---- The target ---------------------------------------------------------- */
@@ -57,7 +61,9 @@ static void cores_close(struct streams *s)
 {
 	struct cores *c = s->self;
 
-	print_message("%" PRIu64 " cycles in %" PRIu64 " clocks\n", c->cycles, c->clocks);
+	print_message("%" PRIu64 " cycles in %" PRIu64 " clocks; %.2f M cycles a second of CPU time\n",
+		      c->cycles, c->clocks,
+		      c->cpu_ns ? 1e3 * (double)c->cycles / (double)c->cpu_ns : 0.);
 	for (int w = 0; w < WAYS; w++) {
 		core_free(c->core[w]);
 		flat_free(&c->mem[w]);
@@ -73,10 +79,18 @@ static void clear_cores(struct streams *s)
 		core_clear(c->core[w]);
 }
 
-/* Memory is where seeds put it: in the middle of the 32 bits or at their end. */
+/*
+ * Memory is where seeds put it: in the middle of the 32 bits or at their end. For odd seeds it
+ * refuses and delays requests (card/rtl/model.cpp).
+ */
 static void cores_begin(struct streams *s, bool strict)
 {
 	struct cores *c = s->self;
+	char stalls[24];
+
+	c->stalls = s->seed % 2;
+	snprintf(stalls, sizeof(stalls), "%" PRIu64, c->stalls ? s->seed % 0xffffffff : 0);
+	assert_int_equal(setenv("VTA_RTL_STALLS", stalls, 1), 0);
 
 	(void)strict;
 	s->base = s->seed % 3 ? STREAMS_BASE : gen_base_for_top(s->cfg);
@@ -99,18 +113,27 @@ static const uint8_t *cores_page(struct streams *s, unsigned int w, uint32_t at)
 	return c->mem[w].bytes + at;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static enum core_result run_core(struct streams *s, unsigned int w, struct core_fault *fault)
 {
 	struct cores *c = s->self;
-	uint64_t clocks = core_clocks(c->core[w]);
+	uint64_t clocks = core_clocks(c->core[w]), begin = cpu_ns();
 	enum core_result result;
 
 	c->mem[w].stops = 0;
 	result = core_run(c->core[w], &flat_ops, &c->mem[w], gen_insn_addr(s->gen),
 			  s->stream.count, c->cycle_limit, &c->stats[w], fault);
-	if (w == WAY_RTL && result == CORE_DONE) {
+	if (w == WAY_RTL && result == CORE_DONE && !c->stalls) {
 		c->cycles += c->stats[w].cycles;
 		c->clocks += core_clocks(c->core[w]) - clocks;
+		c->cpu_ns += cpu_ns() - begin;
 	}
 	return result;
 }
@@ -217,6 +240,112 @@ static void test_stop(struct streams *s)
 	}
 }
 
+/* ---- The end of the address space ---------------------------------------- */
+
+#define EDGE_BYTES	4096u
+
+/* Memory at all addresses; @insns are at the end of the first 2 GiB, or of all. */
+struct edge {
+	uint8_t insns[EDGE_BYTES];
+	uint32_t insn_end;	/* address after them; 0: 2^32 */
+	bool strict;		/* an access that goes beyond 2^32 fails the test, */
+	bool beyond;		/* as this says */
+};
+
+static enum vta_fault_reason pass_edge(struct edge *edge, uint32_t addr, size_t len,
+				       uint32_t *fault_addr)
+{
+	if (addr + (uint64_t)len <= 1ull << 32) {
+		edge->beyond |= edge->strict && addr < EDGE_BYTES;
+		return VTA_FAULT_NONE;
+	}
+	edge->beyond |= edge->strict;
+	*fault_addr = 0;
+	return VTA_FAULT_PAGE;
+}
+
+static enum vta_fault_reason edge_read(void *priv, uint32_t addr, void *buf, size_t len,
+				       enum vta_access access, uint32_t *fault_addr)
+{
+	struct edge *edge = priv;
+	uint32_t back = edge->insn_end - addr;
+
+	memset(buf, 0, len);
+	if (access == VTA_ACCESS_INSN && back <= EDGE_BYTES && len <= back)
+		memcpy(buf, edge->insns + EDGE_BYTES - back, len);
+	return pass_edge(edge, addr, len, fault_addr);
+}
+
+static enum vta_fault_reason edge_write(void *priv, uint32_t addr, const void *buf, size_t len,
+					enum vta_access access, uint32_t *fault_addr)
+{
+	(void)buf;
+	(void)access;
+	return pass_edge(priv, addr, len, fault_addr);
+}
+
+static bool edge_stop(void *priv)
+{
+	(void)priv;
+	return false;
+}
+
+static const struct core_mem_ops edge_ops = {
+	.read = edge_read, .write = edge_write, .stop = edge_stop,
+};
+
+/* Of @count instructions, the first is @insn; they fault PAGE at address 0, as number @index. */
+static void check_edge(struct streams *s, struct insn insn, uint32_t count, uint32_t insn_end,
+		       uint32_t index, enum vta_access access)
+{
+	struct cores *c = s->self;
+
+	for (unsigned int w = 0; w < WAYS; w++) {
+		struct edge edge = { .insn_end = insn_end, .strict = w == WAY_RTL };
+		struct core_stats stats;
+		struct core_fault fault;
+
+		insn_to_bytes(insn, edge.insns + EDGE_BYTES - 16);
+		core_clear(c->core[w]);
+		if (core_run(c->core[w], &edge_ops, &edge, insn_end - 16, count, 0, &stats,
+			     &fault) != CORE_FAULT || edge.beyond ||
+		    fault.reason != VTA_FAULT_PAGE || fault.access != access || fault.addr ||
+		    fault.insn_index != index)
+			streams_fail(s, "%s: access %u beyond 2^32: fault %u, %u, 0x%x at %u%s",
+				     way_names[w], access, fault.reason, fault.access, fault.addr,
+				     fault.insn_index, edge.beyond ? ", accessed" : "");
+	}
+}
+
+/* No access goes beyond the last address, whatever memory would say to it. */
+static void test_edge(struct streams *s)
+{
+	static const enum insn_memory memories[] = {
+		INSN_UOP, INSN_WGT, INSN_INP, INSN_ACC, INSN_ACC_8BIT, INSN_OUT
+	};
+	const unsigned int log_depth[] = {
+		insn_log_uop_depth(s->cfg), insn_log_wgt_depth(s->cfg),
+		insn_log_inp_depth(s->cfg), insn_log_acc_depth(s->cfg),
+		insn_log_acc_depth(s->cfg), insn_log_acc_depth(s->cfg)
+	};
+
+	streams_begin(s, 2, false);	/* memory does not stall */
+	for (size_t m = 0; m < sizeof(memories) / sizeof(memories[0]); m++) {
+		uint32_t bytes = insn_element_bytes(s->cfg, memories[m]);
+		struct insn_move move = {
+			.opcode = memories[m] == INSN_OUT ? INSN_STORE : INSN_LOAD,
+			.memory = memories[m], .y_size = 1, .x_size = 2, .x_stride = 2,
+			.dram_base = (uint32_t)((1ull << 32) / bytes - 1),
+		};
+
+		if (log_depth[m])
+			check_edge(s, insn_move(&move), 1, 1u << 31, 0,
+				   memories[m] == INSN_OUT ? VTA_ACCESS_STORE :
+				   memories[m] == INSN_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD);
+	}
+	check_edge(s, insn_finish(0, (struct insn){ { 0, 0 } }), 2, 0, 1, VTA_ACCESS_INSN);
+}
+
 /* ---- The state between runs ---------------------------------------------- */
 
 /* The states of both cores, each in memory of its own. */
@@ -308,7 +437,7 @@ int main(void)
 {
 	static const struct streams_test tests[] = {
 		{ "cycle_limit", test_cycle_limit }, { "stop", test_stop },
-		{ "state", test_state }, { NULL, NULL }
+		{ "edge", test_edge }, { "state", test_state }, { NULL, NULL }
 	};
 	static const struct target cores = {
 		.group = "RTL streams", .ways = WAYS, .names = way_names, .seed = 1,
