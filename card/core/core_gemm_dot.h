@@ -2,10 +2,28 @@
 /*
  * core_gemm_dot.h - a kernel on vectors of sums; core_gemm_x86.c includes this for each kind
  *
- * DOT adds products of unsigned and signed bytes, four to each sum. Defined by the includer, and
- * undefined here: TILE, the function's name, ISA, VEC, LANES (sums in a vector), LOAD, STORE, SET1,
- * ZERO, SUB and DOT.
- *
+ * Defined by the includer, and undefined here: TILE, the name of the tile's function; ISA; LANES,
+ * the sums in a vector, 8 or 16; and DOT, which adds products of unsigned and signed bytes, four to
+ * each sum. With GEMM, the name of the kernel, and TILE_8, the tile's function for blocks of 8,
+ * the kernel is made as well.
+ */
+#if LANES == 16
+#define VEC	__m512i
+#define LOAD	_mm512_loadu_si512
+#define STORE	_mm512_storeu_si512
+#define SET1	_mm512_set1_epi32
+#define ZERO	_mm512_setzero_si512
+#define SUB	_mm512_sub_epi32
+#else
+#define VEC	__m256i
+#define LOAD	_mm256_loadu_si256
+#define STORE	_mm256_storeu_si256
+#define SET1	_mm256_set1_epi32
+#define ZERO	_mm256_setzero_si256
+#define SUB	_mm256_sub_epi32
+#endif
+
+/*
  * A tile of weights stays in registers while the rows go by: @vectors of channels by @quads. It
  * takes off what CORE_INP_ZERO adds to the sums: the sum of the weights, times it.
  */
@@ -46,6 +64,30 @@ void TILE(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
 		}
 	}
 }
+
+#ifdef GEMM
+__attribute__((target(ISA)))
+static void GEMM(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
+		 const struct core_rows *rows)
+{
+	uint32_t in, out;
+
+	if (block == 8) {
+		TILE_8(8, acc, inp, wgt, rows, 2, 1);
+		return;
+	}
+	if (block == 16) {
+		TILE(16, acc, inp, wgt, rows, 4, 16 / LANES);
+		return;
+	}
+	for (out = 0; out < block; out += 16)
+		for (in = 0; in < block; in += 16)
+			TILE(block, acc + out, inp + in, tile_at(wgt, block, out, in), rows, 4,
+			     16 / LANES);
+}
+#undef GEMM
+#undef TILE_8
+#endif
 
 #undef TILE
 #undef ISA

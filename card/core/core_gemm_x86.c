@@ -30,49 +30,19 @@ static inline const int8_t *tile_at(const int8_t *wgt, uint32_t block, uint32_t 
 
 #define AVX512VNNI	"avx512f,avx512vl,avx512bw,avx512vnni"
 
-#define TILE	tile_512
-#define ISA	AVX512VNNI
-#define VEC	__m512i
-#define LANES	16
-#define LOAD	_mm512_loadu_si512
-#define STORE	_mm512_storeu_si512
-#define SET1	_mm512_set1_epi32
-#define ZERO	_mm512_setzero_si512
-#define SUB	_mm512_sub_epi32
-#define DOT	_mm512_dpbusd_epi32
-#include "core_gemm_dot.h"
-
 #define TILE	tile_512_8
 #define ISA	AVX512VNNI
-#define VEC	__m256i
 #define LANES	8
-#define LOAD	_mm256_loadu_si256
-#define STORE	_mm256_storeu_si256
-#define SET1	_mm256_set1_epi32
-#define ZERO	_mm256_setzero_si256
-#define SUB	_mm256_sub_epi32
 #define DOT	_mm256_dpbusd_epi32
 #include "core_gemm_dot.h"
 
-__attribute__((target(AVX512VNNI)))
-static void gemm_avx512vnni(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
-			    const struct core_rows *rows)
-{
-	uint32_t in, out;
-
-	if (block == 8) {
-		tile_512_8(8, acc, inp, wgt, rows, 2, 1);
-		return;
-	}
-	if (block == 16) {
-		tile_512(16, acc, inp, wgt, rows, 4, 1);
-		return;
-	}
-	for (out = 0; out < block; out += 16)
-		for (in = 0; in < block; in += 16)
-			tile_512(block, acc + out, inp + in, tile_at(wgt, block, out, in), rows,
-				 4, 1);
-}
+#define TILE	tile_512
+#define TILE_8	tile_512_8
+#define GEMM	gemm_avx512vnni
+#define ISA	AVX512VNNI
+#define LANES	16
+#define DOT	_mm512_dpbusd_epi32
+#include "core_gemm_dot.h"
 
 static bool has_avx512vnni(void)
 {
@@ -86,39 +56,13 @@ const struct core_gemm core_gemm_avx512vnni = {
 
 /* ---- AVX-VNNI: the same instruction on vectors of AVX2 ---- */
 
-#define AVXVNNI	"avx2,avxvnni"
-
 #define TILE	tile_256
-#define ISA	AVXVNNI
-#define VEC	__m256i
+#define TILE_8	tile_256
+#define GEMM	gemm_avxvnni
+#define ISA	"avx2,avxvnni"
 #define LANES	8
-#define LOAD	_mm256_loadu_si256
-#define STORE	_mm256_storeu_si256
-#define SET1	_mm256_set1_epi32
-#define ZERO	_mm256_setzero_si256
-#define SUB	_mm256_sub_epi32
 #define DOT	_mm256_dpbusd_avx_epi32
 #include "core_gemm_dot.h"
-
-__attribute__((target(AVXVNNI)))
-static void gemm_avxvnni(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
-			 const struct core_rows *rows)
-{
-	uint32_t in, out;
-
-	if (block == 8) {
-		tile_256(8, acc, inp, wgt, rows, 2, 1);
-		return;
-	}
-	if (block == 16) {
-		tile_256(16, acc, inp, wgt, rows, 4, 2);
-		return;
-	}
-	for (out = 0; out < block; out += 16)
-		for (in = 0; in < block; in += 16)
-			tile_256(block, acc + out, inp + in, tile_at(wgt, block, out, in), rows,
-				 4, 2);
-}
 
 /* CPUID 7.1: EAX bit 4; __builtin_cpu_supports() of older compilers does not know it. */
 static bool has_avxvnni(void)

@@ -58,46 +58,6 @@ struct host_loop {
 	size_t products;
 };
 
-#if defined(__x86_64__)
-#define FOR_ALL_PROCESSORS	__attribute__((target_clones("avx2", "default")))
-#else
-#define FOR_ALL_PROCESSORS
-#endif
-
-/* Loops that the compiler cannot shorten: it does not know @seed. */
-static FOR_ALL_PROCESSORS double host_words(uint64_t rounds, int seed)
-{
-	const words factor = (words){ 0 } + (int32_t)seed;
-	words x[CHAINS];
-	double sum = 0;
-
-	for (int i = 0; i < CHAINS; i++)
-		x[i] = factor + (int32_t)i;
-	for (uint64_t n = 0; n < rounds; n++)
-		for (int i = 0; i < CHAINS; i++)
-			x[i] = x[i] * factor + factor;
-	for (int i = 0; i < CHAINS; i++)
-		sum += x[i][0];
-	return sum;
-}
-
-static FOR_ALL_PROCESSORS double host_halves(uint64_t rounds, int seed)
-{
-	const halves factor = (halves){ 0 } + (int16_t)seed;
-	halves x[CHAINS];
-	double sum = 0;
-
-	for (int i = 0; i < CHAINS; i++)
-		x[i] = factor + (int16_t)i;
-	for (uint64_t n = 0; n < rounds; n++)
-		for (int i = 0; i < CHAINS; i++)
-			x[i] = x[i] * factor + factor;
-	for (int i = 0; i < CHAINS; i++)
-		sum += x[i][0];
-	return sum;
-}
-
-#if defined(__x86_64__)
 /* Uses all chains, so that the compiler computes them. */
 static double chains_sum(const void *x, size_t size)
 {
@@ -111,50 +71,46 @@ static double chains_sum(const void *x, size_t size)
 	return sum;
 }
 
-static __attribute__((target("avx2"))) double host_madd(uint64_t rounds, int seed)
-{
-	const __m256i factor = _mm256_set1_epi32(seed);
-	__m256i x[CHAINS];
-
-	for (int i = 0; i < CHAINS; i++)
-		x[i] = _mm256_set1_epi32(seed + i);
-	for (uint64_t n = 0; n < rounds; n++) {
-#pragma GCC unroll 8
-		for (int i = 0; i < CHAINS; i++)
-			x[i] = _mm256_add_epi32(x[i], _mm256_madd_epi16(x[i], factor));
-	}
-	return chains_sum(x, sizeof(x));
+/*
+ * A loop that the compiler cannot shorten: it does not know @seed. @set1 makes a vector of @vec of
+ * equal words, and @step is a chain's next vector, of itself and the same factor.
+ */
+#define HOST_LOOP(name, isa, vec, set1, step)				\
+static __attribute__((isa)) double name(uint64_t rounds, int seed)	\
+{									\
+	const vec factor = set1(seed);					\
+	vec x[CHAINS];							\
+									\
+	for (int i = 0; i < CHAINS; i++)				\
+		x[i] = set1(seed + i);					\
+	for (uint64_t n = 0; n < rounds; n++) {				\
+		_Pragma("GCC unroll 8")					\
+		for (int i = 0; i < CHAINS; i++)			\
+			x[i] = step(x[i], factor);			\
+	}								\
+	return chains_sum(x, sizeof(x));				\
 }
 
-static __attribute__((target("avx2,avxvnni"))) double host_dot_256(uint64_t rounds, int seed)
-{
-	const __m256i factor = _mm256_set1_epi32(seed);
-	__m256i x[CHAINS];
+#define SET_WORDS(n)		((words){ 0 } + (int32_t)(n))
+#define SET_HALVES(n)		((halves){ 0 } + (int16_t)(n))
+#define MULTIPLY(x, factor)	((x) * (factor) + (factor))
+#define MADD(x, factor)		_mm256_add_epi32(x, _mm256_madd_epi16(x, factor))
+#define DOT_256(x, factor)	_mm256_dpbusd_avx_epi32(x, x, factor)
+#define DOT_512(x, factor)	_mm512_dpbusd_epi32(x, x, factor)
 
-	for (int i = 0; i < CHAINS; i++)
-		x[i] = _mm256_set1_epi32(seed + i);
-	for (uint64_t n = 0; n < rounds; n++) {
-#pragma GCC unroll 8
-		for (int i = 0; i < CHAINS; i++)
-			x[i] = _mm256_dpbusd_avx_epi32(x[i], x[i], factor);
-	}
-	return chains_sum(x, sizeof(x));
-}
+#if defined(__x86_64__)
+#define FOR_ALL_PROCESSORS	target_clones("avx2", "default")
+#else
+#define FOR_ALL_PROCESSORS	unused
+#endif
 
-static __attribute__((target("avx512f,avx512vnni"))) double host_dot_512(uint64_t rounds, int seed)
-{
-	const __m512i factor = _mm512_set1_epi32(seed);
-	__m512i x[CHAINS];
+HOST_LOOP(host_words, FOR_ALL_PROCESSORS, words, SET_WORDS, MULTIPLY)
+HOST_LOOP(host_halves, FOR_ALL_PROCESSORS, halves, SET_HALVES, MULTIPLY)
 
-	for (int i = 0; i < CHAINS; i++)
-		x[i] = _mm512_set1_epi32(seed + i);
-	for (uint64_t n = 0; n < rounds; n++) {
-#pragma GCC unroll 8
-		for (int i = 0; i < CHAINS; i++)
-			x[i] = _mm512_dpbusd_epi32(x[i], x[i], factor);
-	}
-	return chains_sum(x, sizeof(x));
-}
+#if defined(__x86_64__)
+HOST_LOOP(host_madd, target("avx2"), __m256i, _mm256_set1_epi32, MADD)
+HOST_LOOP(host_dot_256, target("avx2,avxvnni"), __m256i, _mm256_set1_epi32, DOT_256)
+HOST_LOOP(host_dot_512, target("avx512f,avx512vnni"), __m512i, _mm512_set1_epi32, DOT_512)
 
 static bool has_avx2(void)
 {
