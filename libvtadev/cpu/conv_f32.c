@@ -352,6 +352,43 @@ static void run_direct(struct group *g, const struct plan *plan)
 			run_strip(g, plan, oy, ox);
 }
 
+/*
+ * Is the picture used where it is? Then each output has one tap, of the input at its place; places
+ * of all channels are in the scratch memory of inputs.
+ */
+static bool is_in_place(const struct plan *p)
+{
+	const struct vtacpu_window *w = &p->win;
+
+	return p->direct && window_taps(w) == 1 && w->stride_h == 1 && w->stride_w == 1 &&
+	       !w->pad_top && !w->pad_left && w->ih == 1 && w->oh == 1 && w->iw == w->ow &&
+	       w->iw >= CPU_LANES && w->ic / w->groups <= p->channels * p->pitch;
+}
+
+/* A last spot of fewer than eight columns begins earlier: those before it have the same sums. */
+static void run_in_place(struct group *g, const struct plan *plan)
+{
+	uint32_t cols = plan->cols < g->plane ? plan->cols / CPU_LANES * CPU_LANES - CPU_LANES :
+						plan->cols;
+	struct cpu_product *p = &g->product;
+	uint32_t n;
+
+	p->a = g->weights;
+	p->b = g->x;
+	p->k = p->a_row;
+	p->y = g->y;
+	for (uint32_t at = 0; at < g->plane; at += n) {
+		n = (uint32_t)g->plane - at;
+		if (n >= cols + CPU_LANES)
+			n = cols;
+		p->spot_count = cpu_put_spots(g->spots, n, at, at);
+		g->spots[p->spot_count - 1] = (struct cpu_spot) {
+			at + n - CPU_LANES, at + n - CPU_LANES, CPU_LANES };
+		cpu_mac_f32(p);
+		finish_strip(g, at, n);
+	}
+}
+
 static void run_by_taps(struct group *g, const struct vtacpu_window *w)
 {
 	g->product.a = g->weights;
@@ -395,7 +432,7 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 	size_t ic = w->ic / w->groups, oc = w->oc / w->groups, depth = ic * window_taps(w);
 	float *inputs = scratch;
 	struct cpu_spot *spots = (struct cpu_spot *)(inputs + input_floats(&plan));
-	uint32_t *at = (uint32_t *)(spots + spot_count(&plan));
+	uint32_t *at = is_in_place(&plan) ? scratch : (uint32_t *)(spots + spot_count(&plan));
 	struct group g = {
 		.p = p, .inputs = inputs, .spots = spots, .plane = out,
 		.product = {
@@ -404,7 +441,10 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 		},
 	};
 
-	if (plan.direct)
+	if (is_in_place(&plan))
+		for (size_t l = 0; l < ic; l++)
+			at[l] = (uint32_t)(l * in);
+	else if (plan.direct)
 		place_taps(&plan, at);
 	else
 		for (size_t l = 0; l < depth; l++)
@@ -419,6 +459,8 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 		g.product.start = bias ? bias + group * oc : NULL;
 		if (is_row(w))
 			run_row(&g);
+		else if (is_in_place(&plan))
+			run_in_place(&g, &plan);
 		else if (plan.direct)
 			run_direct(&g, &plan);
 		else
