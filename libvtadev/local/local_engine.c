@@ -19,6 +19,8 @@
 
 /* Bytes that are copied between two checks whether to stop. */
 #define PIECE		((size_t)1 << 20)
+/* Bytes of a device's own memory that are filled at once: each has a call of its driver. */
+#define FILL_PIECE	32768u
 /* Questions whether to stop for each look at the clock. */
 #define CLOCK_EVERY	16u
 /* Reading the processor's time is a system call: only after the other clock's deadline. */
@@ -327,7 +329,7 @@ static size_t fill_piece(struct local_space *space, uint64_t dst, uint32_t patte
 			 unsigned int phase, size_t len, struct local_outcome *outcome)
 {
 	struct local_piece to = { .len = len < PIECE ? len : PIECE };
-	uint8_t some[4096];
+	uint8_t some[FILL_PIECE];
 
 	pattern = pattern >> phase * 8 | (uint32_t)((uint64_t)pattern << (32 - phase * 8));
 	local_begin(space);
