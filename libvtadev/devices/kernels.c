@@ -79,6 +79,7 @@ void kernels_sizes(const struct core_config *c, size_t *sizes)
 				vta_isa_log_queue(c->log_tokens);
 	sizes[KERNELS_CODE] = VTA_CODE * VTA_ISA_INSN_BYTES;
 	sizes[KERNELS_BOUNCE] = bounce_bytes(c);
+	sizes[KERNELS_PLAN] = sizeof(struct vta_plan);
 }
 
 int kernels_init(struct kernels *k, const struct core_config *c, const struct kernels_ops *ops,

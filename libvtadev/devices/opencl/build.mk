@@ -16,10 +16,10 @@ OPENCL_CPPFLAGS := $(SOFT_CPPFLAGS) -DVTA_CL='"$(OPENCL_CL)"'
 OPENCL_LIBS := -lOpenCL $(EMU_LIBS)
 
 # One file for the OpenCL compiler, which finds no others.
-$(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl decide.cl state.h) contract/vta_isa.h
+OPENCL_CL_PARTS := state.h moves.cl loops.cl plan.cl
+$(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl $(OPENCL_CL_PARTS)) contract/vta_isa.h
 	@mkdir -p $(@D)
-	sed -e '/^#include "state.h"/{r $(<D)/state.h' -e 'd}' \
-		-e '/^#include "decide.cl"/{r $(<D)/decide.cl' -e 'd}' $< | \
+	sed $(foreach p,$(OPENCL_CL_PARTS),-e '/^#include "$(p)"/{r $(<D)/$(p)' -e 'd}') $< | \
 		sed -e '/^#include "vta_isa.h"/{r contract/vta_isa.h' -e 'd}' > $@
 
 $(call each,$(OPENCL_DIR)/kernels.o): $(OPENCL_CL)

@@ -28,7 +28,7 @@ static cl_int set_arguments(const struct rack *rack, cl_kernel kernel)
 	const cl_mem args[RACK_ARGUMENTS] = {
 		b[KERNELS_STATE], rack->arena, rack->pages, b[KERNELS_UOP], b[KERNELS_INP],
 		b[KERNELS_WGT], b[KERNELS_ACC], b[KERNELS_WAITING], b[KERNELS_TOKENS],
-		b[KERNELS_CODE], b[KERNELS_BOUNCE], rack->slots,
+		b[KERNELS_CODE], b[KERNELS_BOUNCE], b[KERNELS_PLAN], rack->slots,
 	};
 	cl_int err = 0;
 

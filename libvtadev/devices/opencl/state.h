@@ -33,9 +33,12 @@ typedef uint64_t vta_u64 __attribute__((aligned(8)));
 #define VTA_ENTRY_WRITE	2u
 #define VTA_ENTRY_SHIFT	2
 
-/* Instructions that the host fetches at once, and vta_stream. */
+/* Instructions that the host fetches at once, and those that vta_stream plans at once. */
 #define VTA_CODE	256u
-#define VTA_BLOCK	64u
+#define VTA_PLAN	128u
+
+/* Of each queue, the newest tokens are in local memory as well. */
+#define VTA_NEAR	16u
 
 /* The next step. */
 enum vta_next {
@@ -51,6 +54,13 @@ enum vta_next {
 struct vta_command {
 	vta_u32 words[4];
 	vta_u32 index;
+};
+
+/* An instruction, and all that its words tell. */
+struct vta_planned {
+	struct vta_command command;
+	vta_u32 reason;		/* it faults with this reason; or 0 */
+	vta_u64 cycles;		/* its cost; of a planned one, the cycle at which it ends */
 };
 
 /* LOAD and STORE. */
@@ -86,31 +96,64 @@ struct vta_state {
 	vta_u32 token_head[VTA_TOKEN_QUEUES], tokens[VTA_TOKEN_QUEUES];
 	vta_u32 wait_head[VTA_MODULES], waiting[VTA_MODULES];
 	struct vta_command first[VTA_MODULES];
-	vta_u64 free[VTA_MODULES];	/* the cycle at which the last one ended */
+	vta_u64 free[VTA_MODULES];	/* the cycle at which the last one planned ends */
 
-	/* The instruction in hand. */
-	vta_u32 in_hand;		/* it has begun, and waits for the event of @status */
-	vta_u32 module;
-	vta_u64 end;			/* its last cycle */
+	/* The plan: instructions of its block that are planned or wait, and entries executed. */
+	vta_u32 block_at, block_count;
+	vta_u32 taken, planned;
+
+	/* The entry @taken, if it has begun. */
+	vta_u32 in_hand;		/* it waits for the event of @status */
 	struct vta_command command;
 	struct vta_move move;
 	struct vta_loop loop;
 };
 
+/* The plan of a core, kept between launches. */
+struct vta_plan {
+	struct vta_planned block[VTA_PLAN];	/* as they follow in the stream */
+	struct vta_planned entries[VTA_PLAN];	/* in the order of execution */
+	vta_u64 near[VTA_TOKEN_QUEUES * VTA_NEAR];
+};
+
+/* The indices of a range of micro-ops. */
+struct vta_span {
+	vta_u32 bgn, end;		/* of which; none if equal */
+	vta_u32 dst_min, dst_max, src_min, src_max, wgt_max;
+	int gap;			/* least difference of a dst and the next one */
+	vta_u32 step;			/* divides all differences of two dst; 0: they are equal */
+	vta_u32 own;			/* each src is its dst */
+};
+
+/* An ALU of several that have the same destinations, or a GEMM that resets. */
+struct vta_pass {
+	vta_u32 opcode, use_imm;
+	int imm;
+	vta_u32 own;			/* its source is its destination */
+	vta_u32 uop_bgn, src_factor_out, src_factor_in;
+};
+
+/* Work-items that look at micro-ops, ranges that are remembered, and ALUs executed at once. */
+#define VTA_LOOKERS	32u
+#define VTA_SPANS	16u
+#define VTA_PASSES	8u
+
 /*
- * The state that work-items of vta_stream share. The host allocates it, since pocl 3.1 does
- * not compile a kernel of this size that has local variables.
+ * Memory that work-items of vta_stream share. The host allocates it, since pocl 3.1 does not
+ * compile a kernel of this size that has local variables.
  */
 struct vta_group {
 	struct vta_state s;
+	struct vta_plan plan;
+	union {
+		struct vta_isa_move move;
+		struct vta_isa_loop loop;
+	} unpacked[VTA_PLAN];
+	struct vta_span looks[VTA_LOOKERS], spans[VTA_SPANS];
+	struct vta_pass passes[VTA_PASSES];
 	vta_u32 todo;			/* enum todo */
-	vta_u32 missing;		/* some page of the rows is not the device's */
-	vta_u32 block[VTA_BLOCK * 4];	/* instructions from @block_first on */
-	vta_u32 block_first, block_count;
-	vta_u32 budget;			/* multiplications yet before the kernel ends */
-	vta_u32 shared;			/* no launch of vta_wide is for this stream */
-	vta_u64 part_end;		/* of the loop in hand: micro-ops to execute next */
-	int dst_min, dst_max, src_min, src_max, wgt_max, gap, src_is_dst;
+	vta_u32 missing;		/* the last turn with a page that is not the device's */
+	vta_u32 late;			/* the turn after which the launch is to end */
 };
 
 #endif /* VTA_CL_STATE_H */

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * loops.cl - GEMM and ALU
+ *
+ * Order. Within a GEMM sums may be taken in any order, since they wrap. Within an ALU each
+ * value of an element is computed from the same value of others, so values are executed
+ * side by side, and micro-ops too where they do not depend on each other.
+ */
+
+/* ---- Micro-ops ---- */
+
+static struct vta_isa_uop decode_uop(uint word)
+{
+	const struct vta_isa_shape shape = SHAPE;
+	struct vta_isa_uop uop;
+
+	vta_isa_unpack_uop(&shape, word, &uop);
+	return uop;
+}
+
+/* Position of the loops: micro-op @u of iteration @j of iteration @i. */
+struct at {
+	uint i, j, u;
+};
+
+static struct at at_count(const struct vta_loop *l, ulong n)
+{
+	uint uops = l->insn.uop_end - l->insn.uop_bgn;
+	ulong ij = n / uops;
+
+	return (struct at){ (uint)(ij / l->insn.iter_in), (uint)(ij % l->insn.iter_in),
+			    (uint)(n % uops) };
+}
+
+static void advance(const struct vta_loop *l, struct at *at)
+{
+	if (++at->u < l->insn.uop_end - l->insn.uop_bgn)
+		return;
+	at->u = 0;
+	if (++at->j < l->insn.iter_in)
+		return;
+	at->j = 0;
+	at->i++;
+}
+
+/* ---- Ranges of micro-ops ---- */
+
+static uint common_divisor(uint a, uint b)
+{
+	while (b) {
+		uint rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static struct vta_span merge_spans(struct vta_span a, struct vta_span b)
+{
+	a.dst_min = min(a.dst_min, b.dst_min);
+	a.dst_max = max(a.dst_max, b.dst_max);
+	a.src_min = min(a.src_min, b.src_min);
+	a.src_max = max(a.src_max, b.src_max);
+	a.wgt_max = max(a.wgt_max, b.wgt_max);
+	a.gap = min(a.gap, b.gap);
+	a.step = common_divisor(a.step, b.step);
+	a.own &= b.own;
+	return a;
+}
+
+/* The part of a range of one of @lookers work-items. */
+static struct vta_span look_at_uops(const struct core *c, uint bgn, uint end, uint looker,
+				    uint lookers)
+{
+	struct vta_span all = { bgn, end, ~0u, 0, ~0u, 0, 0, INT_MAX, 0, 1 };
+	uint first = decode_uop(c->uop[bgn]).dst;
+
+	for (uint u = bgn + looker; u < end; u += lookers) {
+		struct vta_isa_uop uop = decode_uop(c->uop[u]);
+		int next = u + 1 < end ? (int)decode_uop(c->uop[u + 1]).dst : INT_MAX;
+
+		all = merge_spans(all, (struct vta_span){
+			bgn, end, uop.dst, uop.dst, uop.src, uop.src, uop.wgt,
+			next == INT_MAX ? next : next - (int)uop.dst,
+			uop.dst > first ? uop.dst - first : first - uop.dst, uop.src == uop.dst
+		});
+	}
+	return all;
+}
+
+/* Returns the span of a loop's micro-ops. It is remembered until micro-ops are loaded. */
+static struct vta_span span_of(const struct core *c, __local struct vta_group *g,
+			       const struct vta_isa_loop *l)
+{
+	uint slot = (l->uop_bgn ^ l->uop_end << 1) % VTA_SPANS;
+	struct vta_span span = g->spans[slot];
+
+	if (span.bgn == l->uop_bgn && span.end == l->uop_end)
+		return span;
+	if (ITEM < LOOKERS)
+		g->looks[ITEM] = look_at_uops(c, l->uop_bgn, l->uop_end, ITEM, LOOKERS);
+	JOIN;
+	for (uint n = LOOKERS / 2; n; n /= 2) {
+		if (ITEM < n)
+			g->looks[ITEM] = merge_spans(g->looks[ITEM], g->looks[ITEM + n]);
+		JOIN;
+	}
+	span = g->looks[0];
+	if (ITEM == 0)
+		g->spans[slot] = span;
+	JOIN;
+	return span;
+}
+
+static void forget_spans(__local struct vta_group *g)
+{
+	for (uint i = ITEM; i < VTA_SPANS; i += VTA_ITEMS) {
+		g->spans[i].bgn = 0;
+		g->spans[i].end = 0;
+	}
+}
+
+/* All parts of an index grow with their loop's counter: its last sum is the largest. */
+static bool loop_fits(const struct vta_isa_loop *l, const struct vta_span *s)
+{
+	uint i = l->iter_out - 1, j = l->iter_in - 1;
+	uint dst = s->dst_max + i * l->dst_factor_out + j * l->dst_factor_in;
+	uint src = s->src_max + i * l->src_factor_out + j * l->src_factor_in;
+	uint wgt = s->wgt_max + i * l->wgt_factor_out + j * l->wgt_factor_in;
+
+	if (dst >= 1u << LOG_ACC)
+		return false;
+	if (l->alu)
+		return l->use_imm || src < 1u << LOG_ACC;
+	return l->reset || (src < 1u << LOG_INP && wgt < 1u << LOG_WGT);
+}
+
+/* Returns true if i * a + j * b + (0 to span - 1), over both loops, is never the same twice. */
+static bool nested(const struct vta_isa_loop *l, uint a, uint b, uint span)
+{
+	uint ni = l->iter_out, nj = l->iter_in;
+
+	return ((nj == 1 || b >= span) && (ni == 1 || a >= b * (nj - 1) + span)) ||
+	       ((ni == 1 || a >= span) && (nj == 1 || b >= a * (ni - 1) + span));
+}
+
+/* Returns true if no two iterations write the same element; false is always right. */
+static bool disjoint(const struct vta_isa_loop *l, const struct vta_span *s)
+{
+	uint out = l->dst_factor_out, in = l->dst_factor_in;
+	uint over = out * (l->iter_out - 1) + in * (l->iter_in - 1);
+
+	return nested(l, out, in, s->dst_max - s->dst_min + 1) ||
+	       ((!s->step || s->step > over || s->gap > (int)over) && nested(l, out, in, 1));
+}
+
+/* Returns true if micro-ops may be executed in any order; false is always right. */
+static bool independent(const struct vta_isa_loop *l, const struct vta_span *s)
+{
+	uint dst_end = s->dst_max + l->dst_factor_out * (l->iter_out - 1) +
+		       l->dst_factor_in * (l->iter_in - 1);
+	uint src_end = s->src_max + l->src_factor_out * (l->iter_out - 1) +
+		       l->src_factor_in * (l->iter_in - 1);
+	bool own = s->own && l->src_factor_out == l->dst_factor_out &&
+		   l->src_factor_in == l->dst_factor_in;
+
+	if (!l->alu)
+		return true;
+	if (!l->use_imm && !own && s->src_min <= dst_end && s->dst_min <= src_end)
+		return false;
+	return s->gap > 0 && disjoint(l, s);
+}
+
+/* ---- GEMM ---- */
+
+/* Products of bytes fit in 16 bits, which a processor multiplies faster than 32. */
+#ifdef VTA_GPU
+#define PRODUCT(a, b)	(convert_int16(a) * convert_int16(b))
+#else
+#define PRODUCT(a, b)	convert_int16(convert_short16(a) * convert_short16(b))
+#endif
+
+/* The sum of @sum and four products of bytes. */
+#if defined(VTA_GPU) && defined(__NV_CL_C_VERSION)
+#define DOT4
+static int dot4(int a, int b, int sum)
+{
+	int d;
+
+	asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(sum));
+	return d;
+}
+#endif
+
+/* Rows of 16 bytes and more begin at a multiple of 16. */
+static int multiply_row(__global const char *a, __global const char *b)
+{
+	int sum = 0;
+
+#if LOG_BLOCK >= 4 && defined(DOT4)
+	for (uint i = 0; i < BLOCK; i += 16) {
+		int4 x = *(__global const int4 *)(a + i), y = *(__global const int4 *)(b + i);
+
+		sum = dot4(x.x, y.x, sum);
+		sum = dot4(x.y, y.y, sum);
+		sum = dot4(x.z, y.z, sum);
+		sum = dot4(x.w, y.w, sum);
+	}
+#elif LOG_BLOCK >= 4
+	int16 sums = 0;
+	int8 s8;
+	int4 s4;
+
+	for (uint i = 0; i < BLOCK; i += 16)
+		sums += PRODUCT(*(__global const char16 *)(a + i),
+				*(__global const char16 *)(b + i));
+	s8 = sums.lo + sums.hi;
+	s4 = s8.lo + s8.hi;
+	sum = s4.x + s4.y + s4.z + s4.w;
+#else
+	for (uint i = 0; i < BLOCK; i++)
+		sum += a[i] * b[i];
+#endif
+	return sum;
+}
+
+/* Some lanes: a lane is row b of the batch, output channel o. @shared: with other work-items. */
+struct lanes {
+	uint first, end;
+	bool shared;
+};
+
+static void add_sum(__global int *to, int sum, bool shared)
+{
+	if (shared)
+		atomic_add((volatile __global int *)to, sum);
+	else
+		*to = (int)((uint)*to + (uint)sum);
+}
+
+static void gemm_lane(__global int *to, __global const char *src,
+		      __global const char *wgt, uint lane, bool shared)
+{
+	add_sum(to + lane, multiply_row(src + lane / BLOCK * BLOCK, wgt + lane % BLOCK * BLOCK),
+		shared);
+}
+
+/* One lane of micro-ops @n to @end - 1: sums stay in a register as long as their element does. */
+static void gemm_sums(const struct core *c, const struct vta_loop *l, ulong n, ulong end,
+		      struct lanes lanes)
+{
+	__global const char *inp = c->inp + lanes.first / BLOCK * BLOCK;
+	__global const char *wgt = c->wgt + lanes.first % BLOCK * BLOCK;
+	__global int *acc = c->acc + lanes.first;
+	uint uops = l->insn.uop_end - l->insn.uop_bgn, last = 0;
+	struct at at = at_count(l, n);
+	int sum = 0;
+
+	for (; n < end; at.u = 0) {
+		uint dst = at.i * l->insn.dst_factor_out + at.j * l->insn.dst_factor_in;
+		uint src = at.i * l->insn.src_factor_out + at.j * l->insn.src_factor_in;
+		uint w = at.i * l->insn.wgt_factor_out + at.j * l->insn.wgt_factor_in;
+		uint u_end = (uint)min((ulong)uops, at.u + (end - n));
+
+		n += u_end - at.u;
+		for (uint u = at.u; u < u_end; u++) {
+			struct vta_isa_uop uop = decode_uop(c->uop[l->insn.uop_bgn + u]);
+
+			if (dst + uop.dst != last) {
+				if (sum)
+					add_sum(acc + (size_t)last * LANES, sum, lanes.shared);
+				last = dst + uop.dst;
+				sum = 0;
+			}
+			sum += multiply_row(inp + (size_t)(src + uop.src) * LANES,
+					    wgt + (size_t)(w + uop.wgt) * BLOCK * BLOCK);
+		}
+		if (++at.j == l->insn.iter_in) {
+			at.j = 0;
+			at.i++;
+		}
+	}
+	if (sum)
+		add_sum(acc + (size_t)last * LANES, sum, lanes.shared);
+}
+
+/* Micro-ops @n to @end - 1. */
+static void gemm(const struct core *c, const struct vta_loop *l, ulong n, ulong end,
+		 struct lanes lanes)
+{
+	struct at at = at_count(l, n);
+
+	for (; n < end; n++, advance(l, &at)) {
+		struct vta_isa_uop uop = decode_uop(c->uop[l->insn.uop_bgn + at.u]);
+		uint dst = uop.dst + at.i * l->insn.dst_factor_out + at.j * l->insn.dst_factor_in;
+		uint src = uop.src + at.i * l->insn.src_factor_out + at.j * l->insn.src_factor_in;
+		uint wgt = uop.wgt + at.i * l->insn.wgt_factor_out + at.j * l->insn.wgt_factor_in;
+		__global int *to = c->acc + (size_t)dst * LANES;
+
+		for (uint lane = lanes.first; lane < lanes.end; lane++)
+			gemm_lane(to, c->inp + (size_t)src * LANES,
+				  c->wgt + (size_t)wgt * BLOCK * BLOCK, lane, lanes.shared);
+	}
+}
+
+#if VTA_ITEMS >= 2 * LANES
+/* Iterations of the loops that have their sums in registers together, and sums of each. */
+#define TOGETHER	4u
+#define SUMS		4u
+#define PARTS		(VTA_ITEMS / LANES)
+
+struct sums {
+	uint dst[SUMS];			/* of the micro-op; ~0: none */
+	int sum[SUMS][TOGETHER];
+};
+
+/* Adds sum @k to ACC, where @base is for the iterations. */
+static void flush_sum(__global int *acc, const struct sums *s, uint k, const uint *base, uint valid)
+{
+	if (s->dst[k] == ~0u)
+		return;
+#pragma unroll
+	for (uint t = 0; t < TOGETHER; t++) {
+		__global int *to = acc + (size_t)(s->dst[k] + base[t]) * LANES;
+
+		if (t < valid)
+			*to = (int)((uint)*to + (uint)s->sum[k][t]);
+	}
+}
+
+/* Products of all micro-ops of one lane of @valid iterations, at the bases. */
+static void gemm_together(const struct core *c, const struct vta_isa_loop *l, uint lane,
+			  const uint *dst, const uint *src, const uint *wgt, uint valid)
+{
+	__global const char *inp = c->inp + lane / BLOCK * BLOCK;
+	__global const char *weights = c->wgt + lane % BLOCK * BLOCK;
+	bool one = !(l->wgt_factor_out | l->wgt_factor_in);
+	struct sums s;
+
+#pragma unroll
+	for (uint k = 0; k < SUMS; k++)
+		s.dst[k] = ~0u;
+	for (uint u = l->uop_bgn; u < l->uop_end; u++) {
+		struct vta_isa_uop uop = decode_uop(c->uop[u]);
+		int product[TOGETHER];
+		bool found = false;
+
+#pragma unroll
+		for (uint t = 0; t < TOGETHER; t++)
+			product[t] = multiply_row(inp + (size_t)(src[t] + uop.src) * LANES,
+						  weights + (size_t)((one ? wgt[0] : wgt[t]) +
+								     uop.wgt) * BLOCK * BLOCK);
+#pragma unroll
+		for (uint k = 0; k < SUMS; k++) {
+			if (s.dst[k] != uop.dst)
+				continue;
+			found = true;
+#pragma unroll
+			for (uint t = 0; t < TOGETHER; t++)
+				s.sum[k][t] += product[t];
+		}
+		if (found)
+			continue;
+		/* In place of the oldest. */
+		flush_sum(c->acc + lane, &s, SUMS - 1, dst, valid);
+#pragma unroll
+		for (uint k = SUMS - 1; k; k--) {
+			s.dst[k] = s.dst[k - 1];
+#pragma unroll
+			for (uint t = 0; t < TOGETHER; t++)
+				s.sum[k][t] = s.sum[k - 1][t];
+		}
+		s.dst[0] = uop.dst;
+#pragma unroll
+		for (uint t = 0; t < TOGETHER; t++)
+			s.sum[0][t] = product[t];
+	}
+#pragma unroll
+	for (uint k = 0; k < SUMS; k++)
+		flush_sum(c->acc + lane, &s, k, dst, valid);
+}
+
+/* Iterations @n to @end - 1, which are disjoint, by the group: some, with all micro-ops, each. */
+static void gemm_disjoint(const struct core *c, const struct vta_isa_loop *l, uint n, uint end)
+{
+	uint part = ITEM / LANES, lane = ITEM % LANES;
+
+	if (part >= PARTS)
+		return;
+	for (n += part; n < end; n += PARTS * TOGETHER) {
+		uint dst[TOGETHER], src[TOGETHER], wgt[TOGETHER];
+		uint valid = min((end - n + PARTS - 1) / PARTS, TOGETHER);
+
+#pragma unroll
+		for (uint t = 0; t < TOGETHER; t++) {
+			uint at = n + min(t, valid - 1) * PARTS;
+			uint i = at / l->iter_in, j = at % l->iter_in;
+
+			dst[t] = i * l->dst_factor_out + j * l->dst_factor_in;
+			src[t] = i * l->src_factor_out + j * l->src_factor_in;
+			wgt[t] = i * l->wgt_factor_out + j * l->wgt_factor_in;
+		}
+		gemm_together(c, l, lane, dst, src, wgt, valid);
+	}
+}
+#endif
+
+/* ---- ALU, and GEMM that resets ---- */
+
+/* Values that a work-item has at once. */
+#if LANES_LOG == 1
+#define VALUES		2
+#elif LANES_LOG == 2 || defined(VTA_GPU)
+#define VALUES		4
+#elif LANES_LOG == 3
+#define VALUES		8
+#else
+#define VALUES		16
+#endif
+#define GLUE(a, b)	a##b
+#define OF(type, n)	GLUE(type, n)
+#define GROUPS		(LANES / VALUES)	/* of an element */
+
+typedef OF(int, VALUES) values;
+typedef OF(uint, VALUES) bits;
+#define AS_VALUES	OF(as_int, VALUES)
+#define AS_BITS		OF(as_uint, VALUES)
+
+static values shift(values a, values b)
+{
+	values right = a >> clamp(b, 0, 31);
+	values left = AS_VALUES(AS_BITS(a) << (AS_BITS(-max(b, -31)) & 31u));
+
+	left = select(left, (values)0, b < -31);
+	return select(right, left, b < 0);
+}
+
+static values operate(uint op, values a, values b)
+{
+	switch (op) {
+	case MIN:
+		return min(a, b);
+	case MAX:
+		return max(a, b);
+	case ADD:
+		return AS_VALUES(AS_BITS(a) + AS_BITS(b));
+	case SHR:
+		return shift(a, b);
+	case MUL:
+		return AS_VALUES(AS_BITS(a) * AS_BITS(b));
+	default:
+		return (values)0;	/* GEMM that resets */
+	}
+}
+
+/* Values @first to @end - 1 of elements, VALUES at a time. */
+static void alu(const struct core *c, const struct vta_loop *l, ulong n, ulong end, uint first,
+		uint last)
+{
+	uint op = l->insn.alu ? l->insn.alu_opcode : RESET;
+	struct at at = at_count(l, n);
+
+	for (; n < end; n++, advance(l, &at)) {
+		struct vta_isa_uop uop = decode_uop(c->uop[l->insn.uop_bgn + at.u]);
+		uint dst = uop.dst + at.i * l->insn.dst_factor_out + at.j * l->insn.dst_factor_in;
+		uint src = uop.src + at.i * l->insn.src_factor_out + at.j * l->insn.src_factor_in;
+		__global values *to = (__global values *)(c->acc + (size_t)dst * LANES);
+		__global const values *from =
+			(__global const values *)(c->acc + (size_t)(l->insn.alu ? src : dst) *
+						  LANES);
+
+		for (uint v = first; v < last; v++)
+			to[v] = operate(op, to[v], l->insn.use_imm ? (values)l->insn.imm : from[v]);
+	}
+}
+
+/*
+ * Micro-ops @n to @end - 1, which are independent, by the group: all passes over an element,
+ * which have the destinations of @l.
+ */
+static void alu_passes(const struct core *c, __local const struct vta_group *g,
+		       const struct vta_isa_loop *l, ulong n, ulong end, uint passes)
+{
+	uint uops = l->uop_end - l->uop_bgn;
+
+	for (ulong x = n * GROUPS + ITEM; x < end * GROUPS; x += VTA_ITEMS) {
+		uint v = (uint)x % GROUPS, u = uops == 1 ? 0 : (uint)(x / GROUPS % uops);
+		uint ij = uops == 1 ? (uint)(x / GROUPS) : (uint)(x / GROUPS / uops);
+		uint i = ij / l->iter_in, j = ij % l->iter_in;
+		uint dst = decode_uop(c->uop[l->uop_bgn + u]).dst + i * l->dst_factor_out +
+			   j * l->dst_factor_in;
+		__global values *to = (__global values *)(c->acc + (size_t)dst * LANES) + v;
+		values a = *to;
+
+		for (uint p = 0; p < passes; p++) {
+			const struct vta_pass pass = g->passes[p];
+			values b = pass.use_imm ? (values)pass.imm : a;
+			uint src;
+
+			if (!pass.use_imm && !pass.own) {
+				src = decode_uop(c->uop[pass.uop_bgn + u]).src +
+				      i * pass.src_factor_out + j * pass.src_factor_in;
+				b = *((__global const values *)(c->acc + (size_t)src * LANES) + v);
+			}
+			a = operate(pass.opcode, a, b);
+		}
+		*to = a;
+	}
+}
+
+/* ---- Parts of a loop ---- */
+
+/*
+ * Micro-ops @n to @end - 1 by @ids work-items, of which this is @id: lanes are shared out
+ * first, then micro-ops.
+ */
+static void execute(const struct core *c, const struct vta_loop *l, ulong n, ulong end, uint id,
+		    uint ids)
+{
+	bool values_of = l->insn.alu || l->insn.reset;
+	uint width = values_of ? GROUPS : LANES;
+	uint parts = l->apart && ids > width ? ids / width : 1, part = 0;
+	struct lanes lanes = { id, id + 1, parts > 1 };
+	ulong each = (end - n + parts - 1) / parts;
+
+	if (parts > 1) {
+		part = id / width;
+		lanes.first = id % width;
+		lanes.end = lanes.first + 1;
+	} else if (ids <= width) {
+		lanes.first = id * (width / ids);
+		lanes.end = id + 1 == ids ? width : lanes.first + width / ids;
+	}
+	n += part * each;
+	end = min(end, n + each);
+	if (part >= parts || lanes.first >= width)
+		return;
+	if (values_of)
+		alu(c, l, n, end, lanes.first, lanes.end);
+	else if (lanes.end - lanes.first == 1)
+		gemm_sums(c, l, n, end, lanes);
+	else
+		gemm(c, l, n, end, lanes);
+}
