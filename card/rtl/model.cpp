@@ -221,7 +221,8 @@ enum core_result model::execute(command kind, uint32_t address, uint32_t count, 
 	for (unsigned int n = 0; n < (stalls ? idle_clocks : 1); n++)
 		tick();
 
-	if (stopped)
+	/* A run that ends in the clock of the stop is done, or has faulted. */
+	if (top->stopped)
 		return CORE_STOPPED;
 	if (!top->faulted)
 		return CORE_DONE;

@@ -248,13 +248,18 @@ static void test_stop(struct streams *s)
 struct edge {
 	uint8_t insns[EDGE_BYTES];
 	uint32_t insn_end;	/* address after them; 0: 2^32 */
+	bool refuse;		/* accesses fault, but for those of instructions */
 	bool strict;		/* an access that goes beyond 2^32 fails the test, */
 	bool beyond;		/* as this says */
 };
 
 static enum vta_fault_reason pass_edge(struct edge *edge, uint32_t addr, size_t len,
-				       uint32_t *fault_addr)
+				       enum vta_access access, uint32_t *fault_addr)
 {
+	if (edge->refuse && access != VTA_ACCESS_INSN) {
+		*fault_addr = addr;
+		return VTA_FAULT_PAGE;
+	}
 	if (addr + (uint64_t)len <= 1ull << 32) {
 		edge->beyond |= edge->strict && addr < EDGE_BYTES;
 		return VTA_FAULT_NONE;
@@ -273,15 +278,14 @@ static enum vta_fault_reason edge_read(void *priv, uint32_t addr, void *buf, siz
 	memset(buf, 0, len);
 	if (access == VTA_ACCESS_INSN && back <= EDGE_BYTES && len <= back)
 		memcpy(buf, edge->insns + EDGE_BYTES - back, len);
-	return pass_edge(edge, addr, len, fault_addr);
+	return pass_edge(edge, addr, len, access, fault_addr);
 }
 
 static enum vta_fault_reason edge_write(void *priv, uint32_t addr, const void *buf, size_t len,
 					enum vta_access access, uint32_t *fault_addr)
 {
 	(void)buf;
-	(void)access;
-	return pass_edge(priv, addr, len, fault_addr);
+	return pass_edge(priv, addr, len, access, fault_addr);
 }
 
 static bool edge_stop(void *priv)
@@ -294,14 +298,18 @@ static const struct core_mem_ops edge_ops = {
 	.read = edge_read, .write = edge_write, .stop = edge_stop,
 };
 
-/* Of @count instructions, the first is @insn; they fault PAGE at address 0, as number @index. */
+/*
+ * Of @count instructions, the first is @insn; they fault PAGE at address 0 as number @index, or if
+ * memory refuses all at address @refused.
+ */
 static void check_edge(struct streams *s, struct insn insn, uint32_t count, uint32_t insn_end,
-		       uint32_t index, enum vta_access access)
+		       uint32_t index, enum vta_access access, uint32_t refused)
 {
 	struct cores *c = s->self;
 
 	for (unsigned int w = 0; w < WAYS; w++) {
-		struct edge edge = { .insn_end = insn_end, .strict = w == WAY_RTL };
+		struct edge edge = { .insn_end = insn_end, .strict = w == WAY_RTL,
+				     .refuse = refused };
 		struct core_stats stats;
 		struct core_fault fault;
 
@@ -309,7 +317,7 @@ static void check_edge(struct streams *s, struct insn insn, uint32_t count, uint
 		core_clear(c->core[w]);
 		if (core_run(c->core[w], &edge_ops, &edge, insn_end - 16, count, 0, &stats,
 			     &fault) != CORE_FAULT || edge.beyond ||
-		    fault.reason != VTA_FAULT_PAGE || fault.access != access || fault.addr ||
+		    fault.reason != VTA_FAULT_PAGE || fault.access != access || fault.addr != refused ||
 		    fault.insn_index != index)
 			streams_fail(s, "%s: access %u beyond 2^32: fault %u, %u, 0x%x at %u%s",
 				     way_names[w], access, fault.reason, fault.access, fault.addr,
@@ -338,12 +346,15 @@ static void test_edge(struct streams *s)
 			.dram_base = (uint32_t)((1ull << 32) / bytes - 1),
 		};
 
-		if (log_depth[m])
-			check_edge(s, insn_move(&move), 1, 1u << 31, 0,
-				   memories[m] == INSN_OUT ? VTA_ACCESS_STORE :
-				   memories[m] == INSN_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD);
+		enum vta_access access = memories[m] == INSN_OUT ? VTA_ACCESS_STORE :
+			memories[m] == INSN_UOP ? VTA_ACCESS_UOP : VTA_ACCESS_LOAD;
+
+		if (!log_depth[m])
+			continue;
+		check_edge(s, insn_move(&move), 1, 1u << 31, 0, access, 0);
+		check_edge(s, insn_move(&move), 1, 1u << 31, 0, access, -bytes);
 	}
-	check_edge(s, insn_finish(0, (struct insn){ { 0, 0 } }), 2, 0, 1, VTA_ACCESS_INSN);
+	check_edge(s, insn_finish(0, (struct insn){ { 0, 0 } }), 2, 0, 1, VTA_ACCESS_INSN, 0);
 }
 
 /* ---- The state between runs ---------------------------------------------- */
