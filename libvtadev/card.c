@@ -97,7 +97,7 @@ static int add_card(struct vtadev_card **cards, size_t *count,
 
 /*
  * A container's /dev has the nodes of its own cards, and sysfs all cards of the machine: leave out
- * the others. Where no card has a node, as in a service with a private /dev, all can be listed.
+ * the others. All can be listed if none has a node, as in a service with a private /dev.
  */
 static size_t drop_hidden(struct vtadev_card *cards, size_t count)
 {

@@ -614,7 +614,7 @@ static uint32_t matmul_value(const struct vtaops_matmul *op, const struct heads 
 	return acc;
 }
 
-/* What is behind the last columns of a matrix may have any values. */
+/* Write random values behind the last columns of a matrix, which may have any. */
 static void spoil(struct run *r, uint32_t addr, uint32_t n, uint32_t c, const int8_t *values)
 {
 	uint32_t all = whole(c, r->c->block), cells = whole(n, r->c->batch);
