@@ -304,13 +304,14 @@ static bool find_heads(struct product *p, const struct vtac_node *node)
 int fuse_product(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_tensor *y = node->out[0], *a, *b, *to;
-	struct product p = { .images = 0 };
+	struct product p = { .images = 0 };	/* its factor is positive, as multipliers are */
 	struct vtac_node *shape;
 	int64_t m, n;
 
 	if (node->op != VTAC_MATMUL || node->in[0]->data || node->in[1]->data ||
 	    node->in[0]->dtype != VTAC_F32 || y->size || vtac_elements(y) < 1 ||
-	    !same_batch(node) || !find_heads(&p, node))
+	    !same_batch(node) || !find_heads(&p, node) ||
+	    !(p.a.view.alpha * p.b.view.alpha > 0))
 		return 0;
 	m = y->dims[y->rank - 2];
 	n = y->dims[y->rank - 1];

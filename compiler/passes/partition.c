@@ -58,9 +58,14 @@ static const char *why_not_gemm(const struct vtac_node *node)
 	return why_not_weights(node);
 }
 
+/* Sums of so many products of bytes leave 5 bits to a multiplier. */
+#define SUM_MOST	4096
+
 /* The rest is the core's to say: vtac_dry_run(). */
 static const char *why_not_product(const struct vtac_node *node)
 {
+	if (vtac_product_of(node).k > SUM_MOST)
+		return "Its sums are of more than 4096 products: 32 bits have no room for a scale.";
 	return why_not_tensor(node->in[1]);
 }
 

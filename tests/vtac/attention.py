@@ -25,6 +25,7 @@ class Transformer(Net):
         super().__init__(seed)
         self.tokens, self.width, self.heads = tokens, width, heads
         self.around = lambda t, scale=1: t
+        self.sign = 1
 
     def integers(self, values):
         name = f"k{len(self.constants)}"
@@ -72,7 +73,7 @@ class Transformer(Net):
 
     def attend(self, q, k, v, after):
         """The product of queries and keys is divided, or the queries are before it."""
-        root = self.constant(np.sqrt(self.width / self.heads))
+        root = self.constant(self.sign * np.sqrt(self.width / self.heads))
         if not after:
             q = self.add("Div", [q, root])
         s = self.around(self.add("MatMul", [q, k]), 1 / 4)
@@ -136,6 +137,14 @@ def alone(tokens, width, heads, joined, quantised):
     return n, n.attention(x, joined), [1, tokens, width]
 
 
+def long_rows():
+    """Sums of more products than 32 bits hold with a scale."""
+    n = Transformer(5, 4, 5000, 1)
+    x = n.add("Relu", ["x"])
+    y = n.add("MatMul", [x, n.add("Transpose", [x], perm=[0, 2, 1])])
+    return n, n.linear(y, 4, 4), [1, 4, 5000]
+
+
 class Attention(Suite):
     def report(self, made, options=(), images=True):
         n, y, shape = made
@@ -169,6 +178,13 @@ class Attention(Suite):
             return f"{sqnr} dB"
         return self.products(r, 2) or (moved and f"moved by {moved}")
 
+    def left_to_cpu(self, made, why):
+        """A product that the card cannot compute, and why; the rest is compiled."""
+        nodes = self.report(made, ["--no-prune"])["nodes"]
+        found = [k for k in nodes if k["operator"] in ("batch_gemm", "matmul")]
+        left = [k for k in found if k["device"] == "cpu" and why in k["why"]]
+        return None if len(left) == 1 else json.dumps(found, indent=1)
+
     def network(self, made, layers):
         r = self.report(made)
         share = r["multiplications_card"] / r["multiplications"]
@@ -192,6 +208,12 @@ def main():
                         s.attention(alone(*size, joined, False)))
         s.check("attention of a file with scales needs no images",
                 s.attention(alone(*SIZES[1], False, True), False))
+        turned = Transformer(4, 16, 64, 1)
+        turned.sign = -1
+        s.check("a product with a negative factor is the CPU's",
+                s.left_to_cpu((turned, turned.attention("x", True), [1, 16, 64]), "no operator"))
+        s.check("a product of more than 4096 values is the CPU's",
+                s.left_to_cpu(long_rows(), "4096"))
         s.check(f"a network like ViT has {SHARE:.0%} of its multiplications on the card",
                 s.network(vit(2, 112, 16, 192, 3), 2))
         s.check(f"a network like BERT has {SHARE:.0%} of its multiplications on the card",
