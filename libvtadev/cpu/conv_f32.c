@@ -2,10 +2,12 @@
 /*
  * Convolutions of floats. For a strip of outputs, the inputs that it needs are brought into
  * scratch memory, with zeros where they are outside of the picture; the sums are then those of a
- * matrix product (cpu_mac_f32()), whose rows are output channels. There are two orders:
+ * matrix product (cpu_mac_f32()), whose rows are output channels. There are three orders:
  *
  * direct	as in the picture, in rows, whose columns are sorted by their remainder modulo the
  *		stride: each tap of eight neighbouring outputs is eight neighbouring values.
+ * dense	a row of all outputs' inputs for each tap, if the outputs are few and in so short rows
+ *		that most of the vectors of the direct order would be empty.
  * by taps	a row of all outputs' inputs for each tap: of transposed convolutions, and of those
  *		whose taps are far apart.
  */
@@ -35,6 +37,7 @@ struct plan {
 	uint32_t channels;		/* at a time */
 	size_t spots;
 	size_t taps;			/* of these channels; by taps, of all of a group */
+	uint32_t dense;			/* channels at a time of the dense order, or 0 */
 };
 
 static uint32_t spots_of(uint32_t n)
@@ -66,6 +69,22 @@ static bool is_small(const struct plan *p)
 	uint32_t all = p->win.ic / p->win.groups;
 
 	return cpu_mul(p->pitch, least < all ? least : all) <= FLOATS;
+}
+
+/* Fewer output channels are not worth the copies. */
+#define DENSE_LEAST	64u
+
+/* Channels at a time of the dense order, in the memory of the direct one; 0: it is no better. */
+static uint32_t count_dense(const struct plan *p)
+{
+	const struct vtacpu_window *w = &p->win;
+	uint32_t plane = p->rows * p->cols, spots = spots_of(plane);
+	uint64_t each = (uint64_t)window_taps(w) * spots * CPU_LANES;
+
+	if (p->rows != w->oh || p->cols != w->ow || w->oc / w->groups < DENSE_LEAST ||
+	    (uint64_t)spots * 4 > p->spots * 3)
+		return 0;
+	return min_u32(p->channels, (uint32_t)(p->channels * p->pitch / each));
 }
 
 static struct plan make_plan(const struct vtacpu_window *win)
@@ -106,8 +125,10 @@ static struct plan make_plan(const struct vtacpu_window *win)
 	/* Equally many each time. */
 	p.channels = (all - 1) / ((all - 1) / p.channels + 1) + 1;
 	p.direct = p.pitch <= FLOATS_MAX && p.channels * window_taps(w) <= FLOATS_MAX;
-	if (p.direct)
+	if (p.direct) {
 		p.taps = p.channels * window_taps(w);
+		p.dense = count_dense(&p);
+	}
 	return p;
 }
 
@@ -352,6 +373,47 @@ static void run_direct(struct group *g, const struct plan *plan)
 			run_strip(g, plan, oy, ox);
 }
 
+/* Rows of all outputs' inputs, for each tap of @channels channels. */
+static void fill_dense(const struct plan *p, float *to, const float *x, uint32_t channels)
+{
+	const struct vtacpu_window *w = &p->win;
+	size_t pitch = (size_t)spots_of(w->oh * w->ow) * CPU_LANES;
+
+	for (uint32_t c = 0; c < channels; c++, x += (size_t)w->ih * w->iw)
+		for (uint32_t ky = 0; ky < w->kh; ky++)
+			for (uint32_t kx = 0; kx < w->kw; kx++, to += pitch) {
+				int64_t at = (int64_t)kx * w->dil_w - w->pad_left;
+				struct line in = place_line(w->ow, at, w->stride_w, w->iw);
+				int64_t y = (int64_t)ky * w->dil_h - w->pad_top;
+
+				memset(to, 0, pitch * sizeof(*to));
+				for (uint32_t oy = 0; oy < w->oh; oy++, y += w->stride_h)
+					for (size_t i = in.first;
+					     y >= 0 && y < w->ih && i < in.end; i++)
+						to[oy * w->ow + i] =
+							x[y * w->iw + at + (int64_t)i * w->stride_w];
+			}
+}
+
+static void run_dense(struct group *g, const struct plan *plan)
+{
+	const struct vtacpu_window *w = &plan->win;
+	uint32_t all = w->ic / w->groups, n = w->oh * w->ow;
+
+	g->product.spot_count = cpu_put_spots(g->spots, n, 0, 0);
+	g->product.y = g->y;
+	for (uint32_t c = 0; c < all; c += plan->dense) {
+		uint32_t channels = min_u32(plan->dense, all - c);
+
+		fill_dense(plan, g->inputs, g->x + (size_t)c * w->ih * w->iw, channels);
+		g->product.a = g->weights + c * window_taps(w);
+		g->product.k = channels * window_taps(w);
+		g->product.resume = c > 0;
+		cpu_mac_f32(&g->product);
+	}
+	finish_strip(g, 0, n);
+}
+
 /*
  * Is the picture used where it is? Then each output has one tap, of the input at its place; places
  * of all channels are in the scratch memory of inputs.
@@ -444,6 +506,9 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 	if (is_in_place(&plan))
 		for (size_t l = 0; l < ic; l++)
 			at[l] = (uint32_t)(l * in);
+	else if (plan.dense)
+		for (size_t l = 0; l < plan.dense * window_taps(w); l++)
+			at[l] = (uint32_t)(l * spots_of(w->oh * w->ow) * CPU_LANES);
 	else if (plan.direct)
 		place_taps(&plan, at);
 	else
@@ -461,6 +526,8 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 			run_row(&g);
 		else if (is_in_place(&plan))
 			run_in_place(&g, &plan);
+		else if (plan.dense)
+			run_dense(&g, &plan);
 		else if (plan.direct)
 			run_direct(&g, &plan);
 		else

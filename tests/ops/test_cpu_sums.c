@@ -126,7 +126,7 @@ static struct vtacpu_window rnd_large_window(void)
 	uint32_t most = flat ? 12 : k == 1 ? 600 : 80;
 
 	w.ic = w.groups * (1 + rnd(most));
-	w.oc = w.groups * (1 + rnd(rnd(2) ? 4 : 24));
+	w.oc = w.groups * (1 + rnd(rnd(2) ? 4 : rnd(3) ? 24 : 80));
 	if (rnd(3) == 0) {
 		w.groups = w.ic;
 		w.oc = w.ic;
