@@ -92,6 +92,12 @@ CPU_BODY cpu_copy_lanes(float *to, const float *from, uint32_t n)
 		to[n - 1] = from[n - 1];
 }
 
+/* Pairs of lanes of two vectors, of the lower or upper half of each half; halves of these pairs. */
+#define CPU_LOW(a, b)	__builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define CPU_HIGH(a, b)	__builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define CPU_FIRST(a, b)	__builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define CPU_LAST(a, b)	__builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+
 /*
  * to[c * to_row + l] = from[l * from_row + c] for eight by eight floats: halves of rows are brought
  * together, then pairs of lanes, then lanes.
@@ -99,9 +105,6 @@ CPU_BODY cpu_copy_lanes(float *to, const float *from, uint32_t n)
 CPU_BODY cpu_transpose(float *to, size_t to_row, const float *from, size_t from_row)
 {
 	typedef float half __attribute__((vector_size(16), aligned(4), may_alias));
-	typedef int32_t lanes __attribute__((vector_size(32)));
-	const lanes low = { 0, 8, 1, 9, 4, 12, 5, 13 }, high = { 2, 10, 3, 11, 6, 14, 7, 15 };
-	const lanes first = { 0, 1, 8, 9, 4, 5, 12, 13 }, last = { 2, 3, 10, 11, 6, 7, 14, 15 };
 	cpu_v8 r[CPU_LANES], t[CPU_LANES];
 
 #pragma GCC unroll 8
@@ -114,14 +117,14 @@ CPU_BODY cpu_transpose(float *to, size_t to_row, const float *from, size_t from_
 	}
 #pragma GCC unroll 2
 	for (unsigned int i = 0; i < CPU_LANES; i += 4) {
-		t[i] = __builtin_shuffle(r[i], r[i + 1], low);
-		t[i + 1] = __builtin_shuffle(r[i], r[i + 1], high);
-		t[i + 2] = __builtin_shuffle(r[i + 2], r[i + 3], low);
-		t[i + 3] = __builtin_shuffle(r[i + 2], r[i + 3], high);
-		*(cpu_v8 *)(to + i * to_row) = __builtin_shuffle(t[i], t[i + 2], first);
-		*(cpu_v8 *)(to + (i + 1) * to_row) = __builtin_shuffle(t[i], t[i + 2], last);
-		*(cpu_v8 *)(to + (i + 2) * to_row) = __builtin_shuffle(t[i + 1], t[i + 3], first);
-		*(cpu_v8 *)(to + (i + 3) * to_row) = __builtin_shuffle(t[i + 1], t[i + 3], last);
+		t[i] = CPU_LOW(r[i], r[i + 1]);
+		t[i + 1] = CPU_HIGH(r[i], r[i + 1]);
+		t[i + 2] = CPU_LOW(r[i + 2], r[i + 3]);
+		t[i + 3] = CPU_HIGH(r[i + 2], r[i + 3]);
+		*(cpu_v8 *)(to + i * to_row) = CPU_FIRST(t[i], t[i + 2]);
+		*(cpu_v8 *)(to + (i + 1) * to_row) = CPU_LAST(t[i], t[i + 2]);
+		*(cpu_v8 *)(to + (i + 2) * to_row) = CPU_FIRST(t[i + 1], t[i + 3]);
+		*(cpu_v8 *)(to + (i + 3) * to_row) = CPU_LAST(t[i + 1], t[i + 3]);
 	}
 }
 
