@@ -263,6 +263,17 @@ def wrong_usage():
                            device="nosuch")[1]
 
 
+def named_cards_are_wanted():
+    """A pool would go on without one of its cards."""
+    files = [f"image={directory}/all.raw", f"scores={directory}/none.raw"]
+    for cards in ("nosuch,soft", "soft,nosuch"):
+        for args in (files, [f"--images={directory}/set", f"--labels={zeros}"]):
+            out, error = ctl(program, f"--cards={cards}", *args, status=2)
+            if out or "--cards: nosuch: " not in error:
+                return cards, args, out, error
+    return not (directory / "none.raw").exists()
+
+
 with tempfile.TemporaryDirectory() as name:
     directory = Path(name)
     program, zeros = directory / "net.vtap", directory / "zeros.txt"
@@ -288,6 +299,7 @@ with tempfile.TemporaryDirectory() as name:
     check("a picture that cannot be read is named, and not counted", unreadable_picture)
     check("bad sets are refused before they run", bad_sets)
     check("programs that are no classifiers are refused", programs_that_are_no_classifiers)
+    check("a card that is named and not there is an error", named_cards_are_wanted)
     check("wrong usage exits 2", wrong_usage)
     print(f"1..{len(results)}")
 sys.exit(not all(results))

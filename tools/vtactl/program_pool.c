@@ -325,6 +325,17 @@ unsigned int program_split_cards(char *cards, const char **names)
 	return count;
 }
 
+/* A pool goes on with some of its cards; a user who has named cards wants all of them. */
+static int check_named(struct vtadev_pool *pool)
+{
+	struct vtadev_pool_stats stats;
+
+	for (unsigned int i = 0; !vtadev_pool_stats(pool, i, &stats); i++)
+		if (!stats.up)
+			return ctl_refused("--cards", stats.why, stats.error);
+	return CTL_OK;
+}
+
 int program_open_pool(const struct vtaimage *image, const char *cards, struct vtadev_pool **pool)
 {
 	const char *list[VTADEV_POOL_CARDS_MAX];
@@ -344,8 +355,12 @@ int program_open_pool(const struct vtaimage *image, const char *cards, struct vt
 		opts = (struct vtadev_pool_opts) { .cards = NULL };
 	}
 	err = vtadev_pool_open(image, &opts, pool, why);
+	if (err)
+		ret = ctl_refused(cards ? "--cards" : list[0], why, err);
+	else if (names)
+		ret = check_named(*pool);
 	free(names);
-	return err ? ctl_refused(cards ? "--cards" : list[0], why, err) : CTL_OK;
+	return ret;
 }
 
 int program_run_pool(const struct program_run *r, const struct vtaimage *image)
