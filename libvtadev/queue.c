@@ -127,13 +127,8 @@ void vtadev_queue_destroy(struct vtadev_queue *queue)
 static void copy_to_ring(struct vtadev_queue *queue, uint64_t submitted,
 			 const struct vta_desc *descs, uint32_t n)
 {
-	uint32_t index = (uint32_t)submitted & (queue->entries - 1);
-	uint32_t first = queue->entries - index;
-
-	if (first > n)
-		first = n;
-	memcpy(&queue->ring[index], descs, first * sizeof(*descs));
-	memcpy(queue->ring, descs + first, (n - first) * sizeof(*descs));
+	for (uint32_t i = 0; i < n; i++)
+		queue->ring[(submitted + i) & (queue->entries - 1)] = descs[i];
 }
 
 /* All that was written before arrives before the doorbell does. */

@@ -97,10 +97,16 @@ struct status {
  */
 int status_read(struct vtadev_queue *queue, struct status *now);
 
+/* status_running() of a queue whose state is not ACTIVE. */
+int status_not_active(struct vtadev_queue *queue, const struct status *now);
+
 /*
  * Returns 0 if the queue takes descriptors, -EIO if it has halted or was stopped because the card
  * hangs, -ENODEV if the card is lost.
  */
-int status_running(struct vtadev_queue *queue, const struct status *now);
+static inline int status_running(struct vtadev_queue *queue, const struct status *now)
+{
+	return now->state == VTA_QUEUE_ACTIVE ? 0 : status_not_active(queue, now);
+}
 
 #endif /* VTADEV_QUEUE_H */

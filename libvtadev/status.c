@@ -67,14 +67,7 @@ static int status_stopped(struct vtadev_queue *queue)
 	return 0;
 }
 
-int status_running(struct vtadev_queue *queue, const struct status *now)
+int status_not_active(struct vtadev_queue *queue, const struct status *now)
 {
-	switch (now->state) {
-	case VTA_QUEUE_ACTIVE:
-		return 0;
-	case VTA_QUEUE_HALTED:
-		return -EIO;
-	default:
-		return status_stopped(queue);
-	}
+	return now->state == VTA_QUEUE_HALTED ? -EIO : status_stopped(queue);
 }
