@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -192,6 +193,37 @@ struct times times_in(struct samples *samples)
 {
 	qsort(samples->ns, samples->count, sizeof(samples->ns[0]), by_value);
 	return (struct times) { samples->ns[0], samples->ns[samples->count / 2] };
+}
+
+double quantile_of(struct samples *samples, double part)
+{
+	qsort(samples->ns, samples->count, sizeof(samples->ns[0]), by_value);
+	return samples->ns[(unsigned int)(part * samples->count)];
+}
+
+/*
+ * Student's t for 95 %, by the expansion in powers of 1 / @freedom (Abramowitz and Stegun, 26.7.5):
+ * 1 % too small at 3 degrees of freedom.
+ */
+static double student_t(double freedom)
+{
+	const double z = 1.96, z3 = z * z * z, z5 = z3 * z * z;
+
+	return z + (z3 + z) / (4 * freedom) +
+	       (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+}
+
+struct ratio ratio_in(const struct samples *samples)
+{
+	double n = samples->count, sum = 0, squares = 0, mean, wide;
+
+	for (unsigned int i = 0; i < samples->count; i++)
+		sum += log(samples->ns[i]);
+	mean = sum / n;
+	for (unsigned int i = 0; i < samples->count; i++)
+		squares += (log(samples->ns[i]) - mean) * (log(samples->ns[i]) - mean);
+	wide = n > 1 ? student_t(n - 1) * sqrt(squares / (n - 1) / n) : INFINITY;
+	return (struct ratio) { exp(mean), exp(mean - wide), exp(mean + wide) };
 }
 
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count)

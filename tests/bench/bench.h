@@ -102,6 +102,24 @@ struct samples {
 void sample(struct samples *samples, double ns);
 struct times times_in(struct samples *samples);
 
+/* The value below which the share @part (0 to 1) of the samples is. */
+double quantile_of(struct samples *samples, double part);
+
+/* The geometric mean of ratios that were measured apart, and its confidence interval of 95 %. */
+struct ratio {
+	double mean;
+	double low, high;
+};
+
+/* At least two samples, by Student's t. */
+struct ratio ratio_in(const struct samples *samples);
+
+/* Returns true if all of the interval is on one side of @limit. */
+static inline bool ratio_is_clear(const struct ratio *ratio, double limit)
+{
+	return ratio->high < limit || ratio->low > limit;
+}
+
 /* Calls fn(arg), which returns ns, so many times. */
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count);
 

@@ -27,7 +27,6 @@ BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 BENCH_LIBS_devices_card := $(BENCH_LIBS_devices)
 BENCH_LDLIBS_devices := -lOpenCL
-BENCH_LDLIBS_kernels := -lm
 BENCH_LIBS_conv := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 
 BENCH_GUEST_BINS := $(addprefix $(BENCH_DIR)/guest/,$(BENCH_GUEST) $(BENCH_CARD))
@@ -46,7 +45,7 @@ $(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 
 $(foreach bin,$(BENCH_BINS),$(call program,$(bin),,,$(patsubst %.c,$(BENCH_DIR)/obj/%.o,\
 	bench.c $(notdir $(bin)).c $(BENCH_$(notdir $(bin)))) $(OUTPUT_OBJ) $(BENCH_LIBS_$(notdir $(bin))) $(PROG_A) $(LIB_A),\
-	$(BENCH_LDLIBS_$(notdir $(bin))) $$(LIB_LIBS) -ljson-c))
+	$(BENCH_LDLIBS_$(notdir $(bin))) $$(LIB_LIBS) -ljson-c -lm))
 
 # The bare module of the part "floor", built as the module is.
 BENCH_MODULE = build/module/$$($(VM) krelease --kernel $(VM_KERNEL))/floor/vta_floor.ko

@@ -3,9 +3,10 @@
  * floor.c - what a launch costs, from call to return, above the least possible
  *
  * A descriptor is launched and waited for: by a bare module (floor_module), within the
- * kernel, that knows nothing but the registers; and by the library, as a program
- * does it. They have a card each, take turns, and then change cards. Both spin on
- * the status page until a NOP is done, and both sleep until the interrupt of a job
+ * kernel, that knows nothing but the registers; by a bare program, that knows nothing but a queue's
+ * ring, doorbell and status page; and by the library, as a program does it. Module and programs
+ * have a card each, take turns, and exchange cards again and again. All spin on
+ * the status page until a NOP is done, and sleep until the interrupt of a job
  * that is too long to be done before they sleep; if it was done nevertheless, because this machine
  * was busy, the launch does not count. The times compared exclude the descriptor's own execution,
  * by its stamp.
@@ -13,6 +14,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,29 +24,44 @@
 #include "bench.h"
 #include "floor_module/vta_floor.h"
 #include "job.h"
+#include "queue.h"
 
-#define ROUNDS		100u
+/* Cards are exchanged twice in a part, and there are parts until both ratios are clear. */
+#define PARTS_LEAST	4u
+#define PARTS_MOST	16u
+/* With a card. */
+#define ROUNDS		10u
 #define ROUNDS_MOST	1000u	/* until a thread has slept */
 /* In a round. */
 #define LAUNCHES_SHORT	32u
-#define LAUNCHES_LONG	8u
+#define LAUNCHES_LONG	16u
 #define COUNTED		VTA_FLOOR_LAUNCHES
 #define SPIN_NS		2000000000
 #define JOB_NS		2e6
+/*
+ * Sleeping launches are compared by the time below which so many are: other programs on the
+ * machine make the rest slower.
+ */
+#define UNDISTURBED	0.1
+#define SPINNING_MOST	1.05
+#define SLEEPING_MOST	1.15
 
 enum way {
-	FLOOR_SPIN, OURS_SPIN, OURS_SHORT, FLOOR_SLEEP, FLOOR_CALL, OURS_SLEEP, OURS_LONG, WAYS
+	FLOOR_SPIN, FLOOR_PROGRAM, OURS_SPIN, OURS_SHORT,
+	FLOOR_SLEEP, FLOOR_CALL, OURS_SLEEP, OURS_LONG, WAYS
 };
 
 static const struct {
 	const char *name;
-	bool floor;
+	bool floor;		/* by the bare module */
+	bool bare;		/* by the bare program */
 	bool job;
 	bool sleep;
 	bool call;		/* one system call for each launch, timed by the program */
 	int32_t spin_ns;	/* ours */
 } ways[WAYS] = {
 	[FLOOR_SPIN]	= { .name = "floor_spinning", .floor = true },
+	[FLOOR_PROGRAM]	= { .name = "floor_by_program", .bare = true },
 	[OURS_SPIN]	= { .name = "ours_spinning", .spin_ns = SPIN_NS },
 	[OURS_SHORT]	= { .name = "ours_by_default", .spin_ns = 0 },
 	[FLOOR_SLEEP]	= { .name = "floor_sleeping", .floor = true, .job = true, .sleep = true },
@@ -65,8 +82,9 @@ struct setup {
 	const struct vta_stamp *stamped;
 	double uops_per_ns;
 	struct samples took[WAYS], net[WAYS];
-	struct samples round[WAYS];		/* net, of the round at hand */
-	/* ours / floor, by medians of each round; in_kernel: without the floor's system call */
+	struct samples here[WAYS];		/* net, with these cards */
+	struct samples pairs;			/* spinning, ours / the program's beside it */
+	/* Ours / floor, one for each part; in_kernel: without the floor's system call. */
 	struct samples spinning, sleeping, in_kernel;
 	struct counts counts[WAYS];
 };
@@ -121,7 +139,7 @@ static void keep(struct setup *s, enum way w, double ns, double job_ns, bool sle
 		return;
 	sample(&s->took[w], ns);
 	sample(&s->net[w], ns - job_ns);
-	sample(&s->round[w], ns - job_ns);
+	sample(&s->here[w], ns - job_ns);
 }
 
 /* The number of times that this thread gave up the processor to wait. */
@@ -131,6 +149,19 @@ static long times_slept(void)
 
 	getrusage(RUSAGE_THREAD, &usage);
 	return usage.ru_nvcsw;
+}
+
+/* Only this launches on @queue, so that the library's counter is free. */
+static void launch_bare(struct vtadev_queue *queue, const struct vta_desc *desc)
+{
+	uint64_t submitted = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
+
+	queue->ring[submitted++ & (queue->entries - 1)] = *desc;
+	atomic_store_explicit(&queue->submitted, submitted, memory_order_relaxed);
+	arch_wmb();
+	*queue->doorbell = htole32((uint32_t)submitted);
+	while (le64toh(__atomic_load_n(&queue->status->status.seq, __ATOMIC_ACQUIRE)) < submitted)
+		arch_relax();
 }
 
 /* The descriptor is that of the last run. */
@@ -180,8 +211,12 @@ static void our_launches(struct setup *s, enum way w, unsigned int launches, boo
 		double start = now_ns(), ns;
 		uint64_t seq;
 
-		must(vtadev_submit(s->queues[w], &desc, 1, &seq), "submitting");
-		must(vtadev_wait(s->queues[w], seq, -1), "waiting");
+		if (ways[w].bare) {
+			launch_bare(s->queues[w], &desc);
+		} else {
+			must(vtadev_submit(s->queues[w], &desc, 1, &seq), "submitting");
+			must(vtadev_wait(s->queues[w], seq, -1), "waiting");
+		}
 		ns = now_ns() - start;
 		if (timed)
 			keep(s, w, ns, (double)(le64toh(s->stamped->end) -
@@ -209,26 +244,38 @@ static void count(struct setup *s, enum way w, unsigned int floor_card)
 	s->counts[w] = counts_each(&before, &after, COUNTED);
 }
 
-static void compare(struct setup *s, enum way ours, enum way floor, struct samples *ratios)
+/* Launches in turns, one by one, so that what else the machine does affects both alike. */
+static void take_turns(struct setup *s, enum way a, enum way b, unsigned int n)
 {
-	if (s->round[ours].count && s->round[floor].count)
-		sample(ratios, times_in(&s->round[ours]).median /
-			       times_in(&s->round[floor]).median);
+	for (unsigned int i = 0; i < n; i++) {
+		launches(s, i & 1 ? a : b, 1, true);
+		launches(s, i & 1 ? b : a, 1, true);
+	}
+}
+
+/* Spinning launches all count, so that those of a turn stand at the same place. */
+static void sample_pairs(struct setup *s)
+{
+	const struct samples *ours = &s->here[OURS_SPIN], *floor = &s->here[FLOOR_PROGRAM];
+
+	s->pairs.count = 0;
+	for (unsigned int i = 0; i < ours->count; i++)
+		sample(&s->pairs, ours->ns[i] / floor->ns[i]);
 }
 
 /* No measurement always follows the same other one. */
 static void one_round(struct setup *s, unsigned int r)
 {
-	for (unsigned int i = 0; i < WAYS; i++)
-		s->round[i].count = 0;
-	for (unsigned int i = 0; i < WAYS; i++) {
-		enum way w = (r & 1 ? WAYS - 1 - i + r / 2 : i + r / 2) % WAYS;
+	static const enum way alone[] = { FLOOR_SPIN, OURS_SHORT, FLOOR_SLEEP, OURS_LONG };
+	const unsigned int n = sizeof(alone) / sizeof(*alone);
+
+	take_turns(s, OURS_SPIN, FLOOR_PROGRAM, LAUNCHES_SHORT);
+	take_turns(s, OURS_SLEEP, FLOOR_CALL, LAUNCHES_LONG);
+	for (unsigned int i = 0; i < n; i++) {
+		enum way w = alone[(i + r) % n];
 
 		launches(s, w, ways[w].job ? LAUNCHES_LONG : LAUNCHES_SHORT, true);
 	}
-	compare(s, OURS_SPIN, FLOOR_SPIN, &s->spinning);
-	compare(s, OURS_SLEEP, FLOOR_CALL, &s->sleeping);
-	compare(s, OURS_SLEEP, FLOOR_SLEEP, &s->in_kernel);
 }
 
 static void open_ours(struct setup *s, const char *card)
@@ -259,6 +306,13 @@ static void close_ours(struct setup *s)
 	vtadev_close(s->dev);
 }
 
+/* Sleeping launches count only if the thread has slept. */
+static bool is_measured(const struct setup *s)
+{
+	return s->here[OURS_SLEEP].count && s->here[FLOOR_CALL].count &&
+	       s->here[FLOOR_SLEEP].count;
+}
+
 static void with_floor_on(struct setup *s, unsigned int floor_card)
 {
 	change_driver(s->cards[floor_card], "vta", "vta_floor");
@@ -266,10 +320,13 @@ static void with_floor_on(struct setup *s, unsigned int floor_card)
 	must(s->floor_fd < 0 ? -errno : 0, "opening /dev/vta_floor");
 	open_ours(s, s->cards[!floor_card]);
 
-	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS) ||
-	     (r < ROUNDS_MOST && !s->sleeping.count); r++)
-		one_round(s, r);
 	for (enum way w = 0; w < WAYS; w++)
+		s->here[w].count = 0;
+	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS) ||
+	     (r < ROUNDS_MOST && !is_measured(s)); r++)
+		one_round(s, r);
+	/* The same in each part. */
+	for (enum way w = 0; w < WAYS && !s->spinning.count; w++)
 		count(s, w, floor_card);
 
 	close_ours(s);
@@ -277,13 +334,59 @@ static void with_floor_on(struct setup *s, unsigned int floor_card)
 	change_driver(s->cards[floor_card], "vta_floor", "vta");
 }
 
+/* Ours / floor with the present cards, of launches that were not disturbed. */
+static double sleeping_ratio(struct setup *s, enum way floor)
+{
+	return quantile_of(&s->here[OURS_SLEEP], UNDISTURBED) /
+	       quantile_of(&s->here[floor], UNDISTURBED);
+}
+
+/* Each has each of the cards, so that no card's own speed is in the ratios. */
+static void one_part(struct setup *s)
+{
+	double spinning = 1, sleeping = 1, in_kernel = 1;
+
+	for (unsigned int card = BENCH_CARD; card <= BENCH_OTHER; card++) {
+		with_floor_on(s, card);
+		sample_pairs(s);
+		spinning *= times_in(&s->pairs).median;
+		sleeping *= sleeping_ratio(s, FLOOR_CALL);
+		in_kernel *= sleeping_ratio(s, FLOOR_SLEEP);
+	}
+	sample(&s->spinning, sqrt(spinning));
+	sample(&s->sleeping, sqrt(sleeping));
+	sample(&s->in_kernel, sqrt(in_kernel));
+}
+
+static bool is_clear(const struct setup *s)
+{
+	const struct ratio spinning = ratio_in(&s->spinning), sleeping = ratio_in(&s->sleeping);
+
+	return ratio_is_clear(&spinning, SPINNING_MOST) && ratio_is_clear(&sleeping, SLEEPING_MOST);
+}
+
 /* ---- Results ---- */
+
+static struct ratio report_ratio(struct setup *s, const char *name, const struct samples *samples)
+{
+	struct json_object *to = json_sub(s->bench->results, name);
+	struct ratio ratio = ratio_in(samples);
+
+	printf("%s: %.3f (%.3f to %.3f, %u parts)\n", name, ratio.mean, ratio.low, ratio.high,
+	       samples->count);
+	json_num(to, "mean", ratio.mean);
+	if (samples->count > 1) {
+		json_num(to, "low", ratio.low);
+		json_num(to, "high", ratio.high);
+	}
+	return ratio;
+}
 
 static void report_results(struct setup *s)
 {
+	struct ratio spinning, sleeping;
 	struct times took[WAYS], net[WAYS];
 
-	must(s->sleeping.count ? 0 : -EAGAIN, "sleeping");
 	printf("\nA launch and its end (us, medians), in all and but for the\n"
 	       "descriptor's own time; and what crosses the bus for it\n");
 	printf("%-21s %9s %9s %7s %7s %9s %5s %10s\n", "", "in all", "net", "reads", "writes",
@@ -303,14 +406,14 @@ static void report_results(struct setup *s)
 		json_object_object_add(to, "each_launch", json_counts(counts));
 		fprintf(s->bench->dat, "%s %g\n", ways[w].name, net[w].median / 1e3);
 	}
-	printf("sleeping, ours / floor: %.3f, and %.3f of the floor within the kernel\n",
-	       times_in(&s->sleeping).median, times_in(&s->in_kernel).median);
-	json_num(s->bench->results, "sleeping_to_floor_in_kernel",
-		 times_in(&s->in_kernel).median);
-	bench_target(s->bench, "launch and wait by spinning, ours / floor",
-		     times_in(&s->spinning).median, AT_MOST, 1.05);
-	bench_target(s->bench, "launch and wait by sleeping, ours / floor",
-		     times_in(&s->sleeping).median, AT_MOST, 1.15);
+	printf("Ours / floor (mean, confidence interval of 95 %%)\n");
+	spinning = report_ratio(s, "spinning", &s->spinning);
+	sleeping = report_ratio(s, "sleeping", &s->sleeping);
+	report_ratio(s, "sleeping_to_floor_in_kernel", &s->in_kernel);
+	bench_target(s->bench, "launch and wait by spinning, ours / floor", spinning.mean,
+		     AT_MOST, SPINNING_MOST);
+	bench_target(s->bench, "launch and wait by sleeping, ours / floor", sleeping.mean,
+		     AT_MOST, SLEEPING_MOST);
 }
 
 int main(int argc, char **argv)
@@ -321,8 +424,9 @@ int main(int argc, char **argv)
 	bench_begin(&bench, "floor", argc, argv);
 	s.bench = &bench;
 	find_cards(&s);
-	with_floor_on(&s, BENCH_OTHER);
-	with_floor_on(&s, BENCH_CARD);
+	for (unsigned int i = 0; i < bench_times(&bench, PARTS_MOST) &&
+	     (i < PARTS_LEAST || !is_clear(&s)); i++)
+		one_part(&s);
 	report_results(&s);
 	bench_end(&bench);
 	return 0;
