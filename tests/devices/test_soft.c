@@ -488,19 +488,28 @@ static uint64_t begin(struct vtadev_queue *to, struct vta_desc desc)
 	return seq;
 }
 
-/* Hours of additions. */
-static struct vtadev_buf *endless(void)
+/* Additions of 1 to the first element of ACC, as many as the square of @side. */
+static void pack_additions(uint32_t side, uint64_t add[2])
 {
 	const struct vta_isa_config config = VTA_ISA_CONFIG_OF(vtadev_info(dev));
 	const struct vta_isa_shape shape = vta_isa_shape(&config);
 	const struct vta_isa_insn insn = vta_isa_pack_loop(&shape, 0, &(struct vta_isa_loop) {
-		.alu = 1, .uop_end = 1, .iter_out = 16383, .iter_in = 16383,
+		.alu = 1, .uop_end = 1, .iter_out = side, .iter_in = side,
 		.alu_opcode = VTA_ISA_ADD, .use_imm = 1, .imm = 1,
 	});
-	const uint64_t add[2] = { htole64(insn.word[0]), htole64(insn.word[1]) };
+
+	add[0] = htole64(insn.word[0]);
+	add[1] = htole64(insn.word[1]);
+}
+
+/* Hours of them. */
+static struct vtadev_buf *endless(void)
+{
+	uint64_t add[2];
 	struct vtadev_buf *code = buffer(64 * PAGE, VTADEV_HOST);
 	void *map;
 
+	pack_additions(16383, add);
 	assert_int_equal(vtadev_buf_map(code, &map), 0);
 	for (size_t i = 0; i < 64 * PAGE / sizeof(add); i++)
 		memcpy((char *)map + i * sizeof(add), add, sizeof(add));
@@ -621,6 +630,83 @@ TEST_F(RIG, a_busy_queue_is_destroyed)
 	vtadev_queue_destroy(other);
 	works(vtadev_desc_nop());
 	vtadev_buf_free(code);
+}
+
+/* The first element of ACC, after a RUN with KEEP of one STORE. */
+static void read_kept(struct vtadev_queue *from, uint8_t element[16])
+{
+	struct vtadev_buf *code = buffer(PAGE, VTADEV_HOST);
+	const uint32_t to = vtadev_buf_addr(code) + PAGE / 2;
+	const struct vta_isa_insn insn[] = {
+		vta_isa_pack_move(VTA_ISA_STORE, &(struct vta_isa_move) {
+			.memory_type = VTA_ISA_OUT, .dram_base = to / 16, .y_size = 1, .x_size = 1,
+			.x_stride = 1,
+		}),
+		vta_isa_pack_finish(0),
+	};
+	struct vta_desc desc = vtadev_desc_run(vtadev_buf_addr(code), 2, 0);
+	uint64_t words[4];
+
+	for (int i = 0; i < 4; i++)
+		words[i] = htole64(insn[i / 2].word[i % 2]);
+	vtadev_desc_keep(&desc);
+	memset(element, 0x55, 16);
+	assert_int_equal(vtadev_buf_write(code, 0, words, sizeof(words)), 0);
+	assert_int_equal(vtadev_buf_write(code, PAGE / 2, element, 16), 0);
+	assert_int_equal(vtadev_wait(from, submit(from, desc), FOREVER), 0);
+	assert_int_equal(vtadev_buf_read(code, PAGE / 2, element, 16), 0);
+	vtadev_buf_free(code);
+}
+
+/*
+ * Two runs are given up, by the time limit and by the end of their queue: what they added is lost
+ * with them (docs/hardware.md, "State"), and the queue beside them keeps what it had.
+ */
+static void check_given_up(void)
+{
+	static const uint8_t zeros[16];
+	struct vtadev_queue *runs = queue(VTADEV_QUEUE_KEEP), *beside = queue(VTADEV_QUEUE_KEEP);
+	struct vtadev_buf *code = endless(), *short_code = buffer(PAGE, VTADEV_HOST);
+	struct vta_desc desc = endless_run(code);
+	struct vta_desc once = vtadev_desc_run(vtadev_buf_addr(short_code), 2, 0);
+	const struct vta_isa_insn finish = vta_isa_pack_finish(0);
+	uint64_t seq, words[4] = { 0, 0, htole64(finish.word[0]), htole64(finish.word[1]) };
+	uint8_t element[16];
+
+	pack_additions(3, words);
+	assert_int_equal(vtadev_buf_write(short_code, 0, words, sizeof(words)), 0);
+	vtadev_desc_keep(&desc);
+	vtadev_desc_keep(&once);
+	assert_int_equal(vtadev_wait(beside, submit(beside, once), FOREVER), 0);
+	seq = begin(runs, desc);
+	atomic_store(&later, 3600 * 1000000000ll);
+	assert_int_equal(vtadev_wait(runs, seq, FOREVER), -EIO);
+	atomic_store(&later, 0);
+	assert_int_equal(vtadev_recover(runs), 0);
+	read_kept(runs, element);
+	assert_memory_equal(element, zeros, sizeof(zeros));
+	begin(runs, desc);
+	vtadev_queue_destroy(runs);
+	runs = queue(VTADEV_QUEUE_KEEP);
+	read_kept(runs, element);
+	assert_memory_equal(element, zeros, sizeof(zeros));
+	read_kept(beside, element);
+	for (size_t i = 0; i < sizeof(element); i++)
+		assert_int_equal(element[i], 3 * 3);
+	vtadev_queue_destroy(runs);
+	vtadev_queue_destroy(beside);
+	vtadev_buf_free(code);
+	vtadev_buf_free(short_code);
+}
+
+TEST_F(RIG, a_run_that_is_given_up_leaves_the_next_exact)
+{
+	check_given_up();
+}
+
+TEST_F(TWO_CORES, a_run_that_is_given_up_leaves_the_next_exact_on_several_cores)
+{
+	check_given_up();
 }
 
 /* Queues are searched up to the last one: whichever is destroyed, all others still run. */
