@@ -31,3 +31,8 @@ check-rtl: test-deps rtl-deps  ## the core's RTL: all configurations, many strea
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
 		$(foreach t,isa isa_streams core_run,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)")
+
+# Changes of the RTL that the streams must find: a model of three configurations, and some 300 runs.
+.PHONY: check-rtl-mutants
+check-rtl-mutants: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## whether tests find changes of the core's RTL
+	@tests/rtl/mutate.py
