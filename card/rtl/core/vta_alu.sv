@@ -1,33 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of ALU (docs/isa.md, 6) on one value.
+// The arithmetic of ALU (docs/isa.md, 6) on one value, in two clocks: products of halves,
+// comparisons and the sum come first, and are put together or shifted in the second one.
 module vta_alu (
-	input logic [2:0] opcode,
+	input logic clk,
+	input logic [2:0] opcode,		// stays the same for both clocks
 	input logic [31:0] x,			// acc[dst]
 	input logic [31:0] y,			// acc[src], or the immediate
-	output logic [31:0] result
+	output logic [31:0] result		// of the operands of the clock before
 );
+	// ---- First clock
 	wire less = $signed(x) < $signed(y);
-
-	// One shifter: to the left is to the right of the bits in reverse order.
 	wire left = y[31];
 	wire [31:0] distance = left ? -y : y;
-	wire far = |distance[31:5];
-	wire [4:0] amount = far ? 5'd31 : distance[4:0];
-	logic [31:0] forward, backward;
+	logic [31:0] reversed;
 	for (genvar n = 0; n < 32; n++) begin : gen_reverse
-		assign forward[n] = left ? x[31 - n] : x[n];
+		assign reversed[n] = x[31 - n];
+	end
+
+	logic [31:0] simple;			// the result of MIN, MAX and ADD
+	logic [31:0] low;			// of the product: low halves,
+	logic [15:0] high, high_too;		// and those that begin at bit 16
+	logic [31:0] forward;			// to be shifted to the right: to shift to the left is
+	logic to_left, far;			// to shift the bits in reverse order
+	logic [4:0] amount;
+	always_ff @(posedge clk) begin
+		unique case (opcode)
+			vta_isa_pkg::ALU_MIN: simple <= less ? x : y;
+			vta_isa_pkg::ALU_MAX: simple <= less ? y : x;
+			default: simple <= x + y;
+		endcase
+		low <= x[15:0] * y[15:0];
+		high <= x[31:16] * y[15:0];
+		high_too <= x[15:0] * y[31:16];
+		forward <= left ? reversed : x;
+		to_left <= left;
+		far <= |distance[31:5];
+		amount <= |distance[31:5] ? 5'd31 : distance[4:0];
+	end
+
+	// ---- Second clock
+	wire sign = forward[31] & ~to_left;
+	wire [31:0] shifted = 32'($signed({sign, forward}) >>> amount);
+	logic [31:0] backward;
+	for (genvar n = 0; n < 32; n++) begin : gen_backward
 		assign backward[n] = shifted[31 - n];
 	end
-	wire sign = x[31] & ~left;
-	wire [31:0] shifted = 32'($signed({sign, forward}) >>> amount);
-
 	always_comb begin
 		unique case (opcode)
-			vta_isa_pkg::ALU_MIN: result = less ? x : y;
-			vta_isa_pkg::ALU_MAX: result = less ? y : x;
-			vta_isa_pkg::ALU_ADD: result = x + y;
-			vta_isa_pkg::ALU_SHR: result = ~left ? shifted : far ? '0 : backward;
-			default: result = x * y;
+			vta_isa_pkg::ALU_SHR: result = ~to_left ? shifted : far ? '0 : backward;
+			vta_isa_pkg::ALU_MUL: result = {low[31:16] + high + high_too, low[15:0]};
+			default: result = simple;
 		endcase
 	end
 endmodule

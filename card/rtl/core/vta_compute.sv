@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes GEMM and ALU (docs/isa.md, 5 to 7), and reads accumulators for STORE.
+// Executes GEMM and ALU (docs/isa.md, 5 to 7), and has the accumulators.
 //
 // A micro-op takes a clock for each word of its accumulators, and ALU with two sources takes two.
 // Its stages: the loop's counters (0), the micro-op (1), its indices (2), inputs and weights (3),
 // then the dot product; the accumulators are read at stage Read, held at Hold, computed at Compute
-// and written at Write. STORE's reads take a stage's place, which passes as any other.
+// and Middle, and written at Result. A save of the state reads accumulators through the same
+// stages, while no loop is executed.
 module vta_compute #(
 	parameter int LOG_BATCH = 0,
 	parameter int LOG_BLOCK = 4,
@@ -45,12 +46,15 @@ module vta_compute #(
 	input logic [23:0] fill_word,
 	input logic [9:0] fill_part,
 	input logic [127:0] fill_data,
-	// STORE
+	// STORE: data comes in the clock after the read
 	input logic store_read,
-	output logic store_ready,
 	input logic [23:0] store_word,
-	output logic store_valid,
-	output logic [(32 << LOG_LANES) - 1:0] store_data
+	output logic [(INP_BITS << LOG_LANES) - 1:0] store_data,
+	// A save of the state, between runs: data comes some clocks later, in order
+	input logic save_read,
+	input logic [23:0] save_word,
+	output logic save_valid,
+	output logic [(32 << LOG_LANES) - 1:0] save_data
 );
 	localparam int Lanes = 1 << LOG_LANES;
 	localparam int LogGroups = LOG_BLOCK - LOG_LANES;	// words of a row of accumulators
@@ -64,7 +68,7 @@ module vta_compute #(
 	localparam logic [StepBits - 1:0] LastStep = StepBits'((1 << LogSteps) - 1);
 
 	// ---- Stage 0: the loops
-	logic run, second, granted;		// second: the read of dst, of ALU with two sources
+	logic run, second;			// second: the read of dst, of ALU with two sources
 	logic [13:0] i, j;
 	logic [16:0] u;
 	logic [StepBits - 1:0] step;
@@ -72,8 +76,7 @@ module vta_compute #(
 
 	logic stall;
 	wire two = alu & ~use_imm;
-	assign store_ready = store_read & ~stall & ~(granted & run) & ~halt;
-	wire issue = run & ~stall & ~store_ready;
+	wire issue = run & ~stall;
 	wire word_end = issue & (~two | second);
 	wire uop_done = word_end & step == LastStep;
 	wire last_u = u + 17'd1 == uop_end;
@@ -85,7 +88,6 @@ module vta_compute #(
 	assign uop_index = u[15:0];
 
 	always_ff @(posedge clk) begin
-		if (~stall) granted <= store_ready;
 		if (start) begin
 			u <= 17'(uop_bgn);
 			step <= '0;
@@ -115,17 +117,17 @@ module vta_compute #(
 	end
 
 	// ---- Stage 1: the micro-op, and the loops' offsets
-	logic valid_1, store_1, second_1;
+	logic valid_1, save_1, second_1;
 	logic [StepBits - 1:0] step_1;
 	logic [15:0] dst_1, src_1, wgt_1;
-	logic [AccBits - 1:0] store_word_1;
+	logic [AccBits - 1:0] save_word_1;
 	always_ff @(posedge clk) begin
 		if (halt) begin
 			valid_1 <= 1'b0;
-			store_1 <= 1'b0;
+			save_1 <= 1'b0;
 		end else if (~stall) begin
 			valid_1 <= issue;
-			store_1 <= store_ready;
+			save_1 <= save_read;
 		end
 		if (~stall) begin
 			second_1 <= second;
@@ -133,12 +135,12 @@ module vta_compute #(
 			dst_1 <= dst_out + dst_in;
 			src_1 <= src_out + src_in;
 			wgt_1 <= wgt_out + wgt_in;
-			store_word_1 <= store_word[AccBits - 1:0];
+			save_word_1 <= save_word[AccBits - 1:0];
 		end
 	end
 
 	// ---- Stage 2: indices; vta_scan has checked them
-	logic valid_2, store_2, writes_2;
+	logic valid_2, save_2, writes_2;
 	logic [15:0] src_2, wgt_2;
 	logic [StepBits - 1:0] step_2;
 	logic [AccBits - 1:0] acc_2;
@@ -150,21 +152,21 @@ module vta_compute #(
 	always_ff @(posedge clk) begin
 		if (halt) begin
 			valid_2 <= 1'b0;
-			store_2 <= 1'b0;
+			save_2 <= 1'b0;
 		end else if (~stall) begin
 			valid_2 <= valid_1;
-			store_2 <= store_1;
+			save_2 <= save_1;
 		end
 		if (~stall) begin
 			writes_2 <= writes_1;
 			step_2 <= step_1;
 			src_2 <= src_index;
 			wgt_2 <= wgt_1 + uop_wgt;
-			acc_2 <= store_1 ? store_word_1 : acc_word_1[AccBits - 1:0];
+			acc_2 <= save_1 ? save_word_1 : acc_word_1[AccBits - 1:0];
 		end
 	end
 
-	wire unused = &{1'b0, fill_word, store_word, acc_word_1};
+	wire unused = &{1'b0, fill_word, store_word, save_word, acc_word_1};
 
 	// ---- Stage 3 and the next ones: inputs and weights
 	wire gemm = valid_2 & ~alu & ~reset;
@@ -180,15 +182,15 @@ module vta_compute #(
 	always_ff @(posedge clk) multiply <= gemm;
 
 	// ---- Stages up to Read: kinds and addresses of accumulators
-	logic [Wait - 1:0] valid_wait, store_wait, writes_wait;
+	logic [Wait - 1:0] valid_wait, save_wait, writes_wait;
 	logic [Wait * AccBits - 1:0] acc_wait;
 	always_ff @(posedge clk) begin
 		if (halt) begin
 			valid_wait <= '0;
-			store_wait <= '0;
+			save_wait <= '0;
 		end else if (~stall) begin
 			valid_wait <= Wait'({valid_wait, valid_2});
-			store_wait <= Wait'({store_wait, store_2});
+			save_wait <= Wait'({save_wait, save_2});
 		end
 		if (~stall) begin
 			writes_wait <= Wait'({writes_wait, writes_2});
@@ -196,33 +198,40 @@ module vta_compute #(
 		end
 	end
 	wire valid_read = valid_wait[Wait - 1];
-	wire store_at_read = store_wait[Wait - 1];
+	wire save_at_read = save_wait[Wait - 1];
 	wire writes_read = writes_wait[Wait - 1];
 	wire [AccBits - 1:0] acc_read = acc_wait[(Wait - 1) * AccBits +: AccBits];
 
-	// ---- Hold, Compute, Write
-	logic valid_hold, writes_hold, store_hold, write_compute, write_result, write_written;
-	logic [AccBits - 1:0] acc_hold, acc_compute, acc_result, acc_written;
+	// ---- Hold, Compute, Middle, Result
+	logic valid_hold, writes_hold, save_hold, write_compute, write_middle, write_result;
+	logic [AccBits - 1:0] acc_hold, acc_compute, acc_middle, acc_result;
+	logic from_compute, from_middle, from_result, from_written;
 
-	// An ALU result is there one clock later than a sum, so its next reader waits for it.
-	assign stall = alu & valid_read & valid_hold & writes_hold & acc_read == acc_hold;
+	// The reader at Read sees the results of writers before it.
+	wire after_hold = valid_hold & writes_hold & acc_read == acc_hold;
+	wire after_compute = write_compute & acc_read == acc_compute;
+
+	// ALU's are there at Result, so their next reader waits for them.
+	assign stall = alu & valid_read & (after_hold | after_compute);
 	always_ff @(posedge clk) begin
 		valid_hold <= valid_read & ~stall & ~halt;
-		store_hold <= store_at_read & ~stall & ~halt;
+		save_hold <= save_at_read & ~halt;
 		writes_hold <= writes_read;
 		write_compute <= valid_hold & writes_hold & ~halt;
-		write_result <= write_compute & ~halt;
-		write_written <= write_result;
+		write_middle <= write_compute & ~halt;
+		write_result <= write_middle & ~halt;
 		acc_hold <= acc_read;
 		acc_compute <= acc_hold;
-		acc_result <= acc_compute;
-		acc_written <= acc_result;
+		acc_middle <= acc_compute;
+		acc_result <= acc_middle;
+		from_compute <= after_hold;
+		from_middle <= after_compute;
+		from_result <= write_middle & acc_read == acc_middle;
+		from_written <= write_result & acc_read == acc_result;
 	end
-	wire from_compute = write_compute & acc_compute == acc_hold;
-	wire from_result = write_result & acc_result == acc_hold;
-	wire from_written = write_written & acc_written == acc_hold;
 
-	wire in_hand = valid_1 | valid_2 | |valid_wait | valid_hold | write_compute | write_result;
+	wire in_hand = valid_1 | valid_2 | |valid_wait | valid_hold | write_compute |
+		write_middle | write_result;
 	logic started;
 	assign done = started & ~run & ~in_hand;
 	always_ff @(posedge clk) begin
@@ -230,7 +239,7 @@ module vta_compute #(
 		else if (start) started <= 1'b1;
 		else if (done) started <= 1'b0;
 	end
-	assign store_valid = store_hold;
+	assign save_valid = save_hold;
 
 	// ---- Lanes
 	for (genvar n = 0; n < Lanes; n++) begin : gen_lane
@@ -257,15 +266,18 @@ module vta_compute #(
 		assign fill_value = fill_zero ? '0 : fill_8bit ? {{24{value_8[7]}}, value_8} : value_32;
 		assign fill_lane = fill & (fill_zero | (fill_8bit ? part_8 : part_32));
 
-		vta_acc #(.LOG_WORDS(LogAccWords), .SUM_BITS(SumBits)) acc (
+		vta_acc #(
+			.LOG_WORDS(LogAccWords), .SUM_BITS(SumBits), .OUT_BITS(INP_BITS)
+		) acc (
 			.clk, .fill(fill_lane), .fill_address(fill_word[AccBits - 1:0]),
-			.fill_data(fill_value),
-			.read((valid_read & ~stall) | store_at_read), .read_address(acc_read),
-			.from_compute, .from_result, .from_written,
+			.fill_data(fill_value), .store_read, .store_address(store_word[AccBits - 1:0]),
+			.store_value(store_data[INP_BITS * n +: INP_BITS]),
+			.read((valid_read & ~stall) | save_at_read), .read_address(acc_read),
+			.from_compute, .from_middle, .from_result, .from_written,
 			.hold_src(valid_hold & ~writes_hold),
 			.alu, .reset, .use_imm, .opcode(alu_opcode), .imm({{16{imm[15]}}, imm}),
 			.sum, .write(write_result), .write_address(acc_result),
-			.memory_value(store_data[32 * n +: 32])
+			.memory_value(save_data[32 * n +: 32])
 		);
 	end
 endmodule

@@ -504,8 +504,9 @@ module vta_core #(
 		LogWgtDepth));
 
 	// ---- The compute module
-	logic uop_executed, acc_read, acc_ready, acc_valid, save_acc_read, store_acc_read;
+	logic uop_executed, acc_valid, save_acc_read, store_read;
 	logic [23:0] store_word;
+	logic [(InpBits << LOG_LANES) - 1:0] store_word_data;
 	logic [(1 << LogAccWord) - 1:0] acc_data;
 
 	vta_scan #(
@@ -519,7 +520,6 @@ module vta_core #(
 		.read_uop(scan_uop), .dst(uop_dst), .src(uop_src), .wgt(uop_wgt),
 		.done(scan_done), .outside(scan_outside)
 	);
-	assign acc_read = state_active ? save_acc_read : store_acc_read;
 
 	vta_compute #(
 		.LOG_BATCH(LOG_BATCH), .LOG_BLOCK(LOG_BLOCK), .LOG_LANES(LOG_LANES),
@@ -535,9 +535,9 @@ module vta_core #(
 		.fill_zero(fill_write_zero),
 		.fill_8bit(fill_write_memory == vta_isa_pkg::MEMORY_ACC_8BIT),
 		.fill_word(fill_write_word), .fill_part(fill_write_part),
-		.fill_data(memory_response_data), .store_read(acc_read), .store_ready(acc_ready),
-		.store_word(state_active ? pad_word : store_word), .store_valid(acc_valid),
-		.store_data(acc_data)
+		.fill_data(memory_response_data), .store_read, .store_word,
+		.store_data(store_word_data), .save_read(save_acc_read), .save_word(pad_word),
+		.save_valid(acc_valid), .save_data(acc_data)
 	);
 
 	// ---- The store module
@@ -552,9 +552,8 @@ module vta_core #(
 		.dram_base(store_dram), .y_size(store_y), .x_size(store_x),
 		.x_stride(store_stride), .elements(elements[34 * ModuleStore +: 24]),
 		.done(unit_done[ModuleStore]), .fault(store_fault), .fault_reason(store_reason),
-		.fault_address(store_fault_address), .read(store_acc_read), .read_ready(acc_ready),
-		.read_word(store_word), .read_valid(acc_valid & ~state_active),
-		.read_data(acc_data), .request(store_request),
+		.fault_address(store_fault_address), .read(store_read), .read_word(store_word),
+		.read_data(store_word_data), .request(store_request),
 		.request_ready(request_ready[Write] & ~state_active),
 		.request_address(store_address), .request_length(store_length),
 		.request_data(store_data), .response(response[Write] & ~state_active),
@@ -587,7 +586,7 @@ module vta_core #(
 		.unit_reason(load_fault ? load_reason : fill_reason),
 		.unit_fault_address(load_fault ? load_fault_address : fill_fault_address),
 		.pad_read, .pad_word, .uop_data(uop_kept), .inp_data, .wgt_data, .acc_read(save_acc_read),
-		.acc_ready, .acc_valid, .acc_data, .header_request(request[Header]),
+		.acc_valid, .acc_data, .header_request(request[Header]),
 		.header_request_ready(request_ready[Header]), .header_address,
 		.header_response(response[Header]), .header_last(memory_response_last),
 		.response_fault(memory_response_fault), .response_reason(memory_response_reason),

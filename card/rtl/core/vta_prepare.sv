@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes a module's next instruction from its queue, and finds what is known of it before it begins:
 // its cost in cycles (docs/isa.md, 9), the elements that it touches, and the largest offsets of a
-// loop's indices. One multiplier does so in up to 11 clocks, while the instruction before executes.
+// loop's indices. One multiplier does so in up to 11 clocks. Results stay in registers while the
+// instruction executes; meanwhile the next one is prepared.
 module vta_prepare #(
 	parameter int LOG_INP_BYTES = 4,	// bytes of an element
 	parameter int LOG_WGT_BYTES = 8,
@@ -18,7 +19,7 @@ module vta_prepare #(
 	input logic [159:0] queue_data,		// index, words 1 and 0
 	output logic queue_pop,
 	// The instruction
-	output logic idle,			// there is none
+	output logic idle,			// there is none, and none is prepared
 	output logic valid,			// the following is known
 	input logic take,			// it has been executed
 	output logic [127:0] insn,
@@ -39,14 +40,20 @@ module vta_prepare #(
 	logic [15:0] dst_factor_out, dst_factor_in, src_factor_out, src_factor_in;
 	logic [15:0] wgt_factor_out, wgt_factor_in;
 	logic move, loop, alu, use_imm;
+	logic [127:0] next;			// the instruction that is prepared
+	logic [31:0] next_index;
+	logic next_legal;
+	logic [47:0] next_cost;
+	logic [33:0] next_elements;
+	logic [31:0] next_dst, next_src, next_wgt;	// its dst_most, src_most, wgt_most
 
 	/* verilator lint_off PINCONNECTEMPTY */
 	vta_decode #(
 		.LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH),
 		.LOG_WGT_DEPTH(LOG_WGT_DEPTH), .LOG_ACC_DEPTH(LOG_ACC_DEPTH)
 	) decode (
-		.insn, .opcode(), .pop_prev(), .pop_next(), .push_prev(), .push_next(),
-		.move, .loop, .alu, .legal, .memory, .sram_base, .dram_base(), .y_size, .x_size,
+		.insn(next), .opcode(), .pop_prev(), .pop_next(), .push_prev(), .push_next(),
+		.move, .loop, .alu, .legal(next_legal), .memory, .sram_base, .dram_base(), .y_size, .x_size,
 		.x_stride(), .y_pad_0, .y_pad_1, .x_pad_0, .x_pad_1, .reset(), .uop_bgn, .uop_end,
 		.iter_out, .iter_in, .dst_factor_out, .dst_factor_in, .src_factor_out,
 		.src_factor_in, .wgt_factor_out, .wgt_factor_in, .alu_opcode(), .use_imm, .imm()
@@ -89,7 +96,7 @@ module vta_prepare #(
 		32'(|row_bytes[3:0]);
 	wire [16:0] width = 17'(x_pad_0) + 17'(x_size) + 17'(x_pad_1);
 	wire [16:0] height = 17'(y_pad_0) + 17'(y_size) + 17'(y_pad_1);
-	wire [34:0] first_beyond = 35'(sram_base) + 35'(elements);
+	wire [34:0] first_beyond = 35'(sram_base) + 35'(next_elements);
 
 	// ---- Quantities of a loop
 	wire [16:0] uops = uop_end > 17'(uop_bgn) ? uop_end - 17'(uop_bgn) : 17'd0;
@@ -133,42 +140,55 @@ module vta_prepare #(
 		end
 	end
 
-	// ---- The instruction
+	// ---- The instruction that is prepared, and the one before
 	localparam logic [3:0] Idle = 4'd0;
 	localparam logic [3:0] MoveEnd = 4'd6;
 	localparam logic [3:0] LoopEnd = 4'd11;
 
-	wire trivial = ~legal | ~(move | loop) | (move & ~|x_size);
-	wire known = trivial | (move ? step == MoveEnd : step == LoopEnd);
+	wire trivial = ~next_legal | ~(move | loop) | (move & ~|x_size);
+	wire known = ~(step == Idle) & (trivial | (move ? step == MoveEnd : step == LoopEnd));
+	wire next_nothing = loop ? empty_loop : trivial | ~|height;
+	wire hand_over = known & (~valid | take);
 
-	assign idle = step == Idle;
-	assign valid = ~idle & known;
-	assign queue_pop = idle & queue_valid & ~clear;
-	assign nothing = loop ? empty_loop : trivial | ~|height;
-	assign fits = nothing | ~move | first_beyond <= 35'd1 << log_depth;
+	assign idle = step == Idle & ~valid;
+	assign queue_pop = step == Idle & queue_valid & ~clear;
 
 	always_ff @(posedge clk) begin
-		if (queue_pop) {index, insn} <= queue_data;
-		if (clear | (valid & take)) step <= Idle;
-		else if (queue_pop | (~idle & ~known)) step <= step + 4'd1;
+		if (queue_pop) {next_index, next} <= queue_data;
+		if (clear | hand_over) step <= Idle;
+		else if (queue_pop | (step != Idle & ~known)) step <= step + 4'd1;
 
 		if (loop) begin
 			if (step == 4'd5)
-				cost <= 48'(vta_isa_pkg::LOOP_LATENCY) +
+				next_cost <= 48'(vta_isa_pkg::LOOP_LATENCY) +
 					(alu & ~use_imm ? {product[46:0], 1'b0} : product[47:0]);
 			if (step == 4'd4 | step == 4'd6)
-				dst_most <= product[31:0] + (step == 4'd6 ? dst_most : 32'd0);
+				next_dst <= product[31:0] + (step == 4'd6 ? next_dst : 32'd0);
 			if (step == 4'd7 | step == 4'd8)
-				src_most <= product[31:0] + (step == 4'd8 ? src_most : 32'd0);
+				next_src <= product[31:0] + (step == 4'd8 ? next_src : 32'd0);
 			if (step == 4'd9 | step == 4'd10)
-				wgt_most <= product[31:0] + (step == 4'd10 ? wgt_most : 32'd0);
-		end else if (trivial) begin
-			cost <= 48'd1;
+				next_wgt <= product[31:0] + (step == 4'd10 ? next_wgt : 32'd0);
 		end else begin
-			if (step == 4'd3) cost <= 48'(vta_isa_pkg::MEM_LATENCY) + product[47:0];
-			if (step == 4'd4) cost <= cost + product[47:0];
-			if (step == 4'd5) cost <= cost - product[47:0];
-			if (step == 4'd4) elements <= product[33:0];
+			if (step == 4'd3) next_cost <= 48'(vta_isa_pkg::MEM_LATENCY) + product[47:0];
+			if (step == 4'd4) next_cost <= next_cost + product[47:0];
+			if (step == 4'd5) next_cost <= next_cost - product[47:0];
+			if (step == 4'd4) next_elements <= product[33:0];
+		end
+
+		if (clear) valid <= 1'b0;
+		else if (hand_over) valid <= 1'b1;
+		else if (take) valid <= 1'b0;
+		if (hand_over) begin
+			insn <= next;
+			index <= next_index;
+			legal <= next_legal;
+			nothing <= next_nothing;
+			fits <= next_nothing | ~move | first_beyond <= 35'd1 << log_depth;
+			cost <= trivial ? 48'd1 : next_cost;
+			elements <= next_elements;
+			dst_most <= next_dst;
+			src_most <= next_src;
+			wgt_most <= next_wgt;
 		end
 	end
 endmodule

@@ -56,7 +56,6 @@ module vta_state #(
 	input logic [(1 << LOG_INP_WORD) - 1:0] inp_data,
 	input logic [(1 << LOG_WGT_WORD) - 1:0] wgt_data,
 	output logic acc_read,
-	input logic acc_ready,
 	input logic acc_valid,
 	input logic [(1 << LOG_ACC_WORD) - 1:0] acc_data,
 	// Memory, to read the header
@@ -249,7 +248,7 @@ module vta_state #(
 				SaveUsed: if (written) step <= Save;
 				Save: if (any_used) step <= SaveRead;
 					else if (last_pad) step <= SaveEnd;
-				SaveRead: if (~&pad | acc_ready) step <= SaveData;
+				SaveRead: step <= SaveData;
 				SaveData: if (arrived) step <= beat_full ? SaveWrite : SaveRead;
 				SaveWrite: if (written) begin
 					if (~narrow & ~at_last) step <= SaveData;

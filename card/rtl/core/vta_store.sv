@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes STORE (docs/isa.md, 4): reads words of accumulators, takes the low bits of their values,
-// and writes rows to memory, 16 bytes a request.
+// Executes STORE (docs/isa.md, 4): reads words of the accumulators' low bits, and writes rows to
+// memory, 16 bytes a request.
 //
-// Words are read ahead into a queue, since the compute module's pipeline lies before them.
+// Words are read ahead into a queue, since they come in the clock after the read.
 module vta_store #(
 	parameter int LOG_LANES = 4,		// values of a word
 	parameter int LOG_WIDTH = 3,		// bits of a value in memory
@@ -20,12 +20,10 @@ module vta_store #(
 	output logic fault,
 	output logic [3:0] fault_reason,
 	output logic [31:0] fault_address,
-	// Words of accumulators, in order and some clocks later
+	// Words of accumulators: data comes in the clock after the read
 	output logic read,
-	input logic read_ready,
 	output logic [23:0] read_word,
-	input logic read_valid,
-	input logic [(32 << LOG_LANES) - 1:0] read_data,
+	input logic [(1 << (LOG_LANES + LOG_WIDTH)) - 1:0] read_data,
 	// Memory
 	output logic request,
 	input logic request_ready,
@@ -44,39 +42,32 @@ module vta_store #(
 	localparam bit Narrow = LogWord < LogBeat;
 	localparam int LogParts = Narrow ? LogBeat - LogWord : LogWord - LogBeat;
 	localparam logic [9:0] LastPart = 10'((11'd1 << LogParts) - 11'd1);
-	localparam int LogAhead = 4;
+	localparam int LogAhead = 2;
 
 	// ---- Words
 	logic [23:0] word, words;			// next, and left to read
 	logic [LogAhead:0] room;			// for words that are read
 	logic [LogAhead:0] unused_count;
-	logic word_valid, word_pop;
-	logic [WordBits - 1:0] packed_word, word_data;
-
-	for (genvar n = 0; n < 1 << LOG_LANES; n++) begin : gen_pack
-		wire unused = &{1'b0, read_data[32 * n + (1 << LOG_WIDTH) +: 32 - (1 << LOG_WIDTH)]};
-
-		assign packed_word[n << LOG_WIDTH +: 1 << LOG_WIDTH] =
-			read_data[32 * n +: 1 << LOG_WIDTH];
-	end
+	logic read_valid, word_valid, word_pop;
+	logic [WordBits - 1:0] word_data;
 
 	assign read = |words & |room & ~halt;
 	assign read_word = word;
-	wire read_accepted = read & read_ready;
 
 	vta_fifo #(.WIDTH(WordBits), .LOG_DEPTH(LogAhead)) ahead (
-		.clk, .clear(halt), .push(read_valid & ~halt), .push_data(packed_word),
+		.clk, .clear(halt), .push(read_valid & ~halt), .push_data(read_data),
 		.valid(word_valid), .data(word_data), .pop(word_pop), .count(unused_count)
 	);
 
 	always_ff @(posedge clk) begin
+		read_valid <= read;
 		if (halt) words <= '0;
 		else if (start) words <= 24'(elements) << LogWords;
-		else if (read_accepted) words <= words - 24'd1;
+		else if (read) words <= words - 24'd1;
 		if (start) word <= 24'(sram_base) << LogWords;
-		else if (read_accepted) word <= word + 24'd1;
+		else if (read) word <= word + 24'd1;
 		if (halt | start) room <= (LogAhead + 1)'(1) << LogAhead;
-		else room <= room - (LogAhead + 1)'(read_accepted) + (LogAhead + 1)'(word_pop);
+		else room <= room - (LogAhead + 1)'(read) + (LogAhead + 1)'(word_pop);
 	end
 
 	// ---- Rows

@@ -6,6 +6,7 @@ module bounds (
 	input logic clk,
 	input logic stop, begin_more, insn_legal, insn_nothing, insn_fits, insn_loop, insn_more,
 	input logic check_done, check_outside, fill_done, alu, reset_acc, use_imm, store_read,
+	input logic save_read,
 	input logic [15:0] uop_bgn, imm, uop,
 	input logic [16:0] uop_end,
 	input logic [13:0] iter_out, iter_in,
@@ -16,11 +17,12 @@ module bounds (
 	logic faulted = 1'b0;
 	logic begin_insn, take, check, start, fault, finished, stuck, empty, done, loop_done;
 	logic take_prev, take_next, give_prev, give_next, uop_executed, uop_read, inp_read, wgt_read;
-	logic store_ready, store_valid;
+	logic save_valid;
+	logic [1:0] store_data;
 	logic [3:0] fault_reason;
 	logic [15:0] uop_index;
 	logic [23:0] inp_word, wgt_word;
-	logic [31:0] store_data;
+	logic [31:0] save_data;
 	logic [63:0] end_cycle, cycle, busy_cycles;
 	always_ff @(posedge clk) begun <= 1'b1;
 	wire halt = ~begun | stop | faulted;	// the core halts in the clock after a fault
@@ -61,8 +63,9 @@ module bounds (
 		.uop_executed, .uop_read, .uop_index, .uop_dst(uop), .uop_src(16'd0),
 		.uop_wgt(16'd0), .inp_read, .inp_word, .inp(4'd0), .wgt_read, .wgt_word, .wgt(4'd0),
 		.fill(1'b0), .fill_zero(1'b0), .fill_8bit(1'b0), .fill_word(24'd0),
-		.fill_part(10'd0), .fill_data(128'd0), .store_read, .store_ready,
-		.store_word(24'd0), .store_valid, .store_data
+		.fill_part(10'd0), .fill_data(128'd0), .store_read,
+		.store_word(24'd0), .store_data, .save_read, .save_word(24'd0), .save_valid,
+		.save_data
 	);
 
 	(* hierconn *) wire [2:0] \sequencer.state ;

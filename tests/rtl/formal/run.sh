@@ -70,5 +70,5 @@ prove scan "a loop that passes stays within its scratchpads" scan_of "vta_scan" 
 	vta_scan 's/if (forget) known/if (1'"'"'b0) known/' 20
 prove bounds "a loop that faults writes no accumulator" bounds \
 	"vta_sequence vta_ram vta_alu vta_dot vta_acc vta_compute" \
-	vta_compute 's/write_result <= write_compute & ~halt/write_result <= write_compute/' 20
+	vta_compute 's/write_result <= write_middle & ~halt/write_result <= write_middle/' 22
 exit $failed

@@ -11,8 +11,8 @@ module store_of #(
 	input logic [15:0] sram_base, x_stride, y_size, x_size,
 	input logic [31:0] dram_base,
 	input logic [23:0] elements,
-	input logic read_ready, read_valid_is, request_ready, response_is, response_fault,
-	input logic [(32 << LOG_LANES) - 1:0] read_data
+	input logic request_ready, response_is, response_fault,
+	input logic [(1 << (LOG_LANES + LOG_WIDTH)) - 1:0] read_data
 );
 	localparam int WordBits = LOG_LANES + LOG_WIDTH - 3;	// log of a word's bytes
 	localparam int LogWords = LOG_BYTES - WordBits;
@@ -39,8 +39,9 @@ module store_of #(
 	(* hierconn *) wire [49:0] \dut.beat_address ;
 	(* hierconn *) wire [4:0] \dut.beat_bytes ;
 	(* hierconn *) wire [4:0] \dut.outstanding ;
-	(* hierconn *) wire [4:0] \dut.room ;
-	(* hierconn *) wire [4:0] \dut.unused_count ;
+	(* hierconn *) wire [2:0] \dut.room ;
+	(* hierconn *) wire [2:0] \dut.unused_count ;
+	(* hierconn *) wire \dut.read_valid ;
 
 	logic [23:0] words = '0;		// to read
 	logic begun = 1'b0;
@@ -50,7 +51,7 @@ module store_of #(
 	// The core halts in the clock after a fault.
 	wire halt = ~begun | stop | faulted;
 	// All words were read and written before: `elements` is the number of the rows' elements.
-	wire start = go & ~busy & ~halt & |x_size & |y_size & \dut.room == 5'd16 & ~|words;
+	wire start = go & ~busy & ~halt & |x_size & |y_size & \dut.room == 3'd4 & ~|words;
 
 	// ---- The instruction stays while it is executed
 	logic [15:0] kept_stride, kept_x, kept_y;
@@ -62,14 +63,11 @@ module store_of #(
 	end
 	always_comb if (busy) assume ({kept_stride, kept_x, kept_y} == {x_stride, x_size, y_size});
 
-	// ---- The compute module answers reads, memory what it has accepted
-	logic [7:0] unread = '0;
+	// ---- Memory answers what it has accepted
 	logic [7:0] pending = '0;
-	wire read_valid = read_valid_is & |unread;
 	wire response = response_is & |pending;
 	wire accepted = request & request_ready;
 	always_ff @(posedge clk) begin
-		unread <= halt ? '0 : unread + 8'(read & read_ready) - 8'(read_valid);
 		pending <= halt ? '0 : pending + 8'(accepted) - 8'(response);
 	end
 
@@ -78,7 +76,7 @@ module store_of #(
 	) dut (
 		.clk, .halt, .start, .sram_base, .dram_base, .y_size, .x_size, .x_stride,
 		.elements, .done, .fault, .fault_reason, .fault_address, .read,
-		.read_ready, .read_word, .read_valid, .read_data, .request, .request_ready,
+		.read_word, .read_data, .request, .request_ready,
 		.request_address, .request_length, .request_data, .response, .response_fault,
 		.response_reason(4'd1), .response_address(32'd0)
 	);
@@ -111,7 +109,7 @@ module store_of #(
 					rows <= rows - 16'd1;
 				end
 			end
-			if (read & read_ready) begin
+			if (read) begin
 				word <= word + 24'd1;
 				words <= words - 24'd1;
 			end
@@ -136,7 +134,8 @@ module store_of #(
 	always_ff @(posedge clk) begin
 		if (begun) begin
 			assert (\dut.busy == busy);
-			assert (10'(\dut.room ) + 10'(unread) + 10'(\dut.unused_count ) == 10'd16);
+			assert (10'(\dut.room ) + 10'(\dut.read_valid ) +
+				10'(\dut.unused_count ) == 10'd4);
 			assert (busy | ~(\dut.filling | \dut.full ));
 			assert (pending == 8'(\dut.outstanding ));
 			assert (words == \dut.words & (~|words | word == \dut.word ));
