@@ -25,7 +25,7 @@
  * @run: core_run()
  * @save: core_save()
  * @restore: core_restore()
- * @clocks: clocks that all commands have taken, without those of @make and @clear
+ * @clocks: clocks that all commands have taken since @make
  */
 struct core_model {
 	unsigned int version;

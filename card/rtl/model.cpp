@@ -93,6 +93,7 @@ model::model()
 	if (!top->command_ready)
 		hang("is not ready after a reset");
 	execute(command_clear, 0, 0, 0, false, nullptr, nullptr, nullptr);
+	clocks = 0;
 }
 
 model::~model()
