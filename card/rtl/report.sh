@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # report.sh [SHAPE...]: synthesize the core by yosys, for Lattice ECP5 and Xilinx 7, and print a table
-# of what it takes. A SHAPE is one of 1x8x8, 1x16x16 and 1x32x32 (all of them); logs and netlists'
-# statistics go to build/rtl-report.
+# of what it takes; then route 1x8x8 on an ECP5, and print its frequency. A SHAPE is one of 1x8x8,
+# 1x16x16 and 1x32x32 (all of them). Netlists, logs and statistics go to build/rtl-report.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -26,7 +26,7 @@ shape() {
 	esac
 }
 
-# synthesize NAME COMMAND
+# synthesize NAME COMMAND: netlist and statistics
 synthesize() {
 	local chparam=() words
 	read -ra words <<<"$(shape "$1")"
@@ -34,17 +34,13 @@ synthesize() {
 		chparam+=(-chparam "${words[i]}" "${words[i + 1]}")
 	done
 	yosys -q -l "$out/$1-$2.log" -p "read_verilog -sv ${sources[*]};
-		hierarchy -check -top vta_core ${chparam[*]}; $2 -top vta_core; tee -q -o $out/$1-$2.stat stat"
+		hierarchy -check -top vta_core ${chparam[*]}; $2 -top vta_core -json $out/$1-$2.json;
+		tee -q -o $out/$1-$2.stat stat" >/dev/null
 }
 
-# cells FILE NAME...: the sum of cells with these names in the design as a whole
+# cells FILE PATTERN: the number of cells whose type matches
 cells() {
-	local file=$1
-	shift
-	awk -v names="^($(IFS='|'; echo "$*"))\$" '
-		/^=== /         { delete count }
-		$1 ~ names      { count[$1] = $2 }
-		END             { for (name in count) sum += count[name]; print sum + 0 }' "$file"
+	awk -v pattern="^($2)\$" '$1 ~ pattern && $2 ~ /^[0-9]+$/ { sum += $2 } END { print sum + 0 }' "$1"
 }
 
 [ $# -gt 0 ] || set -- 1x8x8 1x16x16 1x32x32
@@ -52,9 +48,19 @@ echo '| shape | ECP5 LUT4 | flip-flops | MULT18 | EBR | Xilinx 7 LUT | flip-flop
 echo '| --- | --- | --- | --- | --- | --- | --- | --- | --- |'
 for name; do
 	synthesize "$name" synth_ecp5
-	synthesize "$name" 'synth_xilinx'
+	synthesize "$name" synth_xilinx
 	e=$out/$name-synth_ecp5.stat x=$out/$name-synth_xilinx.stat
 	echo "| $name | $(cells "$e" LUT4) | $(cells "$e" TRELLIS_FF) | $(cells "$e" MULT18X18D) |" \
-		"$(cells "$e" DP16KD PDPW16KD) | $(cells "$x" 'LUT[1-6]') | $(cells "$x" 'FD[A-Z]*') |" \
-		"$(cells "$x" 'DSP48E1') | $(cells "$x" RAMB36E1) + $(cells "$x" RAMB18E1) |"
+		"$(cells "$e" 'DP16KD|PDPW16KD') | $(cells "$x" 'LUT[1-6]') | $(cells "$x" 'FD[A-Z]*') |" \
+		"$(cells "$x" DSP48E1) | $(cells "$x" RAMB36E1) + $(cells "$x" RAMB18E1) |"
+done
+for name; do
+	[ "$name" = 1x8x8 ] || continue
+	status=0
+	mhz=$("$top/card/rtl/route.sh" "$out/$name-synth_ecp5.json" "$out/$name-route.log") || status=$?
+	case $status in
+	0)	echo "$name on an LFE5UM5G-85F: $mhz MHz routed" ;;
+	77)	echo "SKIP $name routed: $mhz" ;;
+	*)	exit $status ;;
+	esac
 done
