@@ -112,8 +112,8 @@ CHECKS = \
 include $(addsuffix /build.mk, libvtadev libvtadev/ops libvtadev/program libvtadev/tvm \
 	tools/cli card libvtadev/devices/soft libvtadev/devices/opencl libvtadev/python libvtadev/picture \
 	tools/vtactl compiler examples docs/man udev tests/emu tests/lib tests/devices tests/ops \
-	tests/rtl tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
-	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/zoo tests/bench \
+	tests/selftests tests/matrix tests/fuzz tests/storm tests/runtime tests/tvm tests/stream \
+	tests/vtactl tests/vtac tests/vtac/programs tests/vtac/emit tests/rtl tests/zoo tests/bench \
 	adapters/onnxruntime tests/onnxruntime adapters/python adapters/serve tests/serve \
 	adapters/gstreamer tests/gstreamer)
 

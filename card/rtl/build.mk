@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The core's RTL: models of it by Verilator, one for each configuration of tests/emu, and reports
+# The core's RTL: models of it by Verilator, one for each configuration of tests/emu
+# and tests/rtl, and reports
 # by yosys. They are made only where the tools are installed, which `make rtl` does.
 RTL_PACKAGES := g++ verilator yosys
 RTL_HAVE := $(shell command -v verilator)
@@ -8,13 +9,18 @@ RTL_DIR := build/rtl
 RTL_SOURCES := $(wildcard card/rtl/core/*.sv) $(addprefix card/rtl/model.,cpp sh) \
 	card/core/core.h card/core/core_model.h uapi/vta.h
 RTL_CONFIGS := $(basename $(notdir $(wildcard tests/emu/configs/*.json)))
+# The default configuration with short queues in the core.
+RTL_DEPTHS := $(basename $(notdir $(wildcard tests/rtl/configs/*.json)))
 # $(call rtl-models,CONFIGURATIONS)
 rtl-models = $(1:%=$(RTL_DIR)/%.made)
 
-$(RTL_DIR)/%.made: tests/emu/configs/%.json $(RTL_SOURCES)
-	@mkdir -p $(@D)
-	card/rtl/model.sh $< $(RTL_DIR) > $@.new
-	mv $@.new $@
+define rtl-rule
+$$(RTL_DIR)/%.made: $(1)/%.json $$(RTL_SOURCES)
+	@mkdir -p $$(@D)
+	card/rtl/model.sh $$< $$(RTL_DIR) > $$@.new
+	mv $$@.new $$@
+endef
+$(foreach d,tests/emu/configs tests/rtl/configs,$(eval $(call rtl-rule,$(d))))
 
 .PHONY: rtl rtl-deps rtl-report
 rtl-report: rtl-deps  ## area of the core on two FPGA families, by yosys
@@ -26,4 +32,4 @@ rtl-deps:
 # A model takes some 40 seconds of a processor, once: it is kept in the cache by its content.
 rtl: rtl-deps  ## models of the core's RTL, for vta-emu --core=rtl; CONFIG=FILE for one of one's own
 	@echo 'building models of the RTL'
-	+@$(if $(CONFIG),card/rtl/model.sh $(CONFIG) $(RTL_DIR),$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS)))
+	+@$(if $(CONFIG),card/rtl/model.sh $(CONFIG) $(RTL_DIR),$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests of the core's RTL, on models of it by Verilator: random streams, and the cases of tests/emu.
+# Tests of the core's RTL, on models of it by Verilator: random streams, the cases of tests/emu, the
+# layers of ResNet-18 and the compiler's random networks.
 RTL_TEST_DIR := build/tests/rtl
 RTL_TEST_FLAGS = $(EMU_TEST_FLAGS) -Itests/emu -Itests/rtl
 
@@ -13,24 +14,37 @@ RTL_CASES := test_isa test_isa_streams test_core_run
 $(call rtl-program,test_rtl_streams,tests/rtl/test_rtl_streams.c)
 $(foreach t,$(RTL_CASES),$(call rtl-program,$(t:test_%=test_rtl_%),tests/emu/$(t).c tests/rtl/isa_rtl.c))
 
-# In make check: some streams and the numbers; make check-rtl has all configurations and cases.
-RTL_CHECK_CONFIGS := tiny block4_wide_src default
+$(call program,$(RTL_TEST_DIR)/test_rtl_layers,tests/rtl/test_rtl_layers.c tests/rtl/rtl.c,\
+	$$(OPS_TEST_FLAGS) -Itests -Itests/rtl,$(OPS_TEST_LIB) $(OPS_A) $(EMU_LIB),\
+	-lm $$(EMU_LIBS) -lcmocka,,asan)
+$(call program,$(RTL_TEST_DIR)/test_rtl_graphs,tests/vtac/programs/test_graphs.c \
+	tests/rtl/native_rtl.c tests/rtl/rtl.c,$$(VTAC_PROG_FLAGS) -Itests/vtac/programs -Itests/rtl,\
+	$(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) $(EMU_LIB),$$(VTAC_LIBS) $$(EMU_LIBS) -lcmocka)
+CHECK_PROGRAMS += $(addprefix $(RTL_TEST_DIR)/test_rtl_,layers $(if $(VTAC_HAVE),graphs))
+
+# In make check: some streams and layers, and the numbers; make check-rtl has all.
+RTL_CHECK_CONFIGS := tiny block4_wide_src default shallow
 CHECK_PROGRAMS += $(if $(RTL_HAVE),$(call rtl-models,$(RTL_CHECK_CONFIGS)))
 CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
 	"rtl-core-run=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_core_run" \
+	"rtl-layers=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_layers C3 C10 dense'" \
 	"rtl-numbers=tests/rtl/numbers.py" "rtl-lint=tests/rtl/lint.sh"
 
 RTL_STREAMS := 2400
+RTL_GRAPHS := 20
 .PHONY: check-rtl
 check-rtl: test-deps rtl-deps  ## the core's RTL: all configurations, many streams, all cases
 	@echo 'building the models and the tests'
-	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS)) \
-		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run)
+	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
+		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run layers) \
+		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
 		"lint=tests/rtl/lint.sh" "formal=tests/rtl/formal/run.sh" \
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
-		$(foreach t,isa isa_streams core_run,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)")
+		$(foreach t,isa isa_streams core_run,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
+		"layers=$(RTL_TEST_DIR)/test_rtl_layers" \
+		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
 
 # Changes of the RTL that the streams must find: a model of three configurations, and some 300 runs.
 .PHONY: check-rtl-mutants

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh PROGRAM...: run tests of the core's RTL, where Verilator is installed to build its models
+# run.sh COMMAND...: run tests of the core's RTL, where Verilator is installed to build its models
 set -eu
 
 if ! command -v verilator > /dev/null; then

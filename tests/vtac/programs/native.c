@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/core_model.h"
 #include "programs.h"
 
 /* Address to memory: the model may be read alone. */
@@ -70,16 +71,32 @@ struct vtaops_core native_core(const struct core_config *cfg)
 	return core;
 }
 
-int native_init(struct native *n, const struct vtac_program *p, const struct core_config *cfg,
-		enum core_order order, uint64_t seed)
+/* Streams of the compiler must run with these queues. */
+struct core_config native_shallow(const struct core_config *cfg)
 {
 	struct core_config shallow = *cfg;
 
-	/* Streams of the compiler must run with 256 tokens, and 512 instructions that wait. */
 	shallow.log_tokens = 8;
 	shallow.log_waiting = 9;
+	return shallow;
+}
+
+const struct core_model *(*native_model)(const struct core_config *cfg);
+
+static struct core *new_core(const struct core_config *cfg, enum core_order order, uint64_t seed)
+{
+	const struct core_model *model = native_model ? native_model(cfg) : NULL;
+
+	return model ? core_new_model(cfg, model) : core_new(cfg, order, seed);
+}
+
+int native_init(struct native *n, const struct vtac_program *p, const struct core_config *cfg,
+		enum core_order order, uint64_t seed)
+{
+	struct core_config shallow = native_shallow(cfg);
+
 	*n = (struct native) { .p = p };
-	n->model = core_new(&shallow, order, seed);
+	n->model = new_core(&shallow, order, seed);
 	n->card = calloc(1, p->card_bytes + 64);
 	n->host = aligned_alloc(64, (p->host_bytes + 127) & ~63ull);
 	if (n->model && n->card && n->host)

@@ -211,9 +211,23 @@ static void check_bits(struct trial *trial, struct vtac_options *opt)
 	run(trial, opt, false);
 }
 
+/* The core of a graph: with native_model, one of which there is a model. */
+static unsigned int core_of(uint64_t seed)
+{
+	for (unsigned int i = 0; native_model && i < CORES; i++) {
+		unsigned int core = (unsigned int)((seed + i) % CORES);
+		struct core_config shallow = native_shallow(&cores[core]);
+
+		if (native_model(&shallow))
+			return core;
+	}
+	assert_null(native_model);
+	return (unsigned int)(seed % CORES);
+}
+
 static void one_graph(uint64_t seed)
 {
-	struct trial trial = { .seed = seed, .core = (unsigned int)(seed % CORES) };
+	struct trial trial = { .seed = seed, .core = core_of(seed) };
 	struct vtac_quant_options how = quantisation(seed);
 	struct vtac_options opt = { .core = native_core(&cores[trial.core]), .quant = &how };
 
@@ -340,7 +354,7 @@ static void check_devices(const struct devices *count)
 /* A model as a user's, of which the passes choose what is on the card. */
 static void one_model(uint64_t seed, struct devices *count)
 {
-	struct trial trial = { .seed = seed, .core = (unsigned int)(seed % CORES) };
+	struct trial trial = { .seed = seed, .core = core_of(seed) };
 	const struct vtac_images images = {
 		.count = CALIBRATE, .read = read_image, .priv = &trial };
 	struct vtac_quant_options how = quantisation(seed);
@@ -462,7 +476,7 @@ static bool chooses(const struct vtac_graph *g)
 /* A model without images: it compiles, and computes what the file means. */
 static void one_rounded(uint64_t seed, struct devices *count)
 {
-	struct trial trial = { .seed = seed, .core = (unsigned int)(seed % CORES) };
+	struct trial trial = { .seed = seed, .core = core_of(seed) };
 	struct vtac_options opt = { .core = native_core(&cores[trial.core]), .no_prune = true };
 	bool byte = cores[trial.core].log_inp_width == 3 && cores[trial.core].log_wgt_width == 3;
 	double signal = 0, noise = 0;
