@@ -5,7 +5,8 @@
 vta_isa_pkg.sv repeats opcodes, memories, flags and cycles of contract/vta_isa.h, and reasons and
 accesses of uapi/vta.h. Each of the package's numbers must have its name there with its value, and
 each opcode, memory and ALU opcode of the header must be in the package. Then each number of the
-package is changed, and each change must be found.
+package is changed, and each change must be found. docs/rtl.md must name each port and parameter of
+vta_core, but for the clock's and the reset's.
 """
 
 import pathlib
@@ -79,6 +80,15 @@ def differences(rtl, numbers, wanted):
             yield f"{name} is {value}, but {of_c} is {numbers[of_c]}"
 
 
+def unnamed():
+    """Ports and parameters of the core that docs/rtl.md does not name; and how many there are."""
+    text = (TOP / "card/rtl/core/vta_core.sv").read_text()
+    head = text[:text.index("\n);\n")]
+    names = re.findall(r"^\t(?:parameter int|(?:input|output) logic(?: \[[^]]*\])?) (\w+)", head, re.M)
+    document = (TOP / "docs/rtl.md").read_text()
+    return [name for name in names if not re.search(rf"\b{name}\b", document)], len(names)
+
+
 def main():
     rtl, (numbers, wanted) = package(), headers()
     wrong = list(differences(rtl, numbers, wanted))
@@ -91,7 +101,12 @@ def main():
     for name in unseen:
         print(f"# a change of {name} is not found")
     print(f"{'not ok' if unseen or len(rtl) < 30 else 'ok'} 2 each change is found")
-    return 1 if wrong or unseen else 0
+
+    missing, count = unnamed()
+    for name in missing:
+        print(f"# docs/rtl.md does not name {name}")
+    print(f"{'not ok' if missing or count < 40 else 'ok'} 3 docs/rtl.md names {count} ports and parameters")
+    return 1 if wrong or unseen or missing or count < 40 else 0
 
 
 if __name__ == "__main__":
