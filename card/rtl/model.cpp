@@ -86,6 +86,8 @@ model::model()
 	context.randReset(2);
 	top = std::make_unique<Vvta_core>(&context);
 	top->reset = 1;
+	top->command = 0;
+	top->stop = 0;
 	tick();
 	tick();
 	top->reset = 0;

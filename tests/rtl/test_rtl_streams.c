@@ -450,9 +450,25 @@ static void test_state(struct streams *s)
 		flat_free(&states.mem[w]);
 }
 
+/* The scratchpads of a core that has just been made are zero, whatever its registers had been. */
+static void test_fresh(struct streams *s)
+{
+	struct cores *c = s->self;
+
+	for (unsigned int wgt = 0; wgt < 2; wgt++) {
+		streams_begin(s, streams_first() + wgt, false);
+		core_free(c->core[WAY_RTL]);
+		c->core[WAY_RTL] = core_new_model(s->cfg, rtl_model(s->cfg));
+		assert_non_null(c->core[WAY_RTL]);
+		gen_dump(s->gen, wgt, &s->stream);
+		streams_check_valid(s, 0);
+	}
+}
+
 int main(void)
 {
 	static const struct streams_test tests[] = {
+		{ "fresh", test_fresh },
 		{ "cycle_limit", test_cycle_limit }, { "stop", test_stop },
 		{ "edge", test_edge }, { "state", test_state }, { NULL, NULL }
 	};
