@@ -91,8 +91,8 @@ static __attribute__((isa)) double name(uint64_t rounds, int seed)	\
 	return chains_sum(x, sizeof(x));				\
 }
 
-#define SET_WORDS(n)		((words){ 0 } + (int32_t)(n))
-#define SET_HALVES(n)		((halves){ 0 } + (int16_t)(n))
+#define SET_WORDS(n)		((words) { 0 } + (int32_t)(n))
+#define SET_HALVES(n)		((halves) { 0 } + (int16_t)(n))
 #define MULTIPLY(x, factor)	((x) * (factor) + (factor))
 #define MADD(x, factor)		_mm256_add_epi32(x, _mm256_madd_epi16(x, factor))
 #define DOT_256(x, factor)	_mm256_dpbusd_avx_epi32(x, x, factor)
