@@ -146,8 +146,8 @@ struct vtac_gemm {
 
 /*
  * y = alpha * a * b, of each head of each image, whose matrices [m][k], [k][n] and [m][n] are parts
- * of one each. By rows, that is [images * heads * rows][columns]; by columns, heads share an image's
- * rows: [images * rows][heads * columns]. b_turned: b of a head is [n][k].
+ * of one each. By rows, that is [images * heads * rows][columns]; by columns, heads share the rows
+ * of an image: [images * rows][heads * columns]. b_turned: b of a head is [n][k].
  */
 struct vtac_batch_gemm {
 	int64_t images, heads;

@@ -156,7 +156,8 @@ static const char *why_not_requantized(const struct vtac_node *node)
 		return NULL;
 	if (sums && node->in[1]->dtype != VTAC_I8)
 		return "its weights are no integers";
-	if ((sums || node->op == VTAC_BATCH_GEMM || node->op == VTAC_ADD || node->op == VTAC_MUL || node->op == VTAC_CLIP) &&
+	if ((sums || node->op == VTAC_BATCH_GEMM || node->op == VTAC_ADD ||
+	     node->op == VTAC_MUL || node->op == VTAC_CLIP) &&
 	    (!node->post.mul || !node->post.shift))
 		return "it has no output stage";
 	if (vtac_is_function(node) && !node->post.function)

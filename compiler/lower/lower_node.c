@@ -287,7 +287,8 @@ static int lower_product(struct lowering *l, const struct vtac_node *node)
 	uint64_t end = l->card_scratch_at + vtaops_matmul_scratch(&l->p->core, &op);
 
 	if (end > VTAIMAGE_SEGMENT_MAX && l->insns)
-		return vtac_fail(l->g, node, "With its scratch memory the program takes over 1 GiB.");
+		return vtac_fail(l->g, node,
+				 "With its scratch memory the program takes over 1 GiB.");
 	l->p->card_bytes = end > l->p->card_bytes ? end : l->p->card_bytes;
 	return vtaops_matmul(&l->b, &op);
 }

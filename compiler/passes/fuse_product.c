@@ -115,7 +115,8 @@ static bool place_heads(struct operand *o, int64_t images, int64_t heads)
 	if (all != images * o->rows * length || (images > 1 && image != o->rows * length) ||
 	    o->head < o->cols || o->view.offset + (heads - 1) * o->head + o->cols > length)
 		return false;
-	return is_divisible(t) || (!o->view.offset && o->head == o->cols && heads * o->cols == length);
+	return is_divisible(t) ||
+	       (!o->view.offset && o->head == o->cols && heads * o->cols == length);
 }
 
 static bool find_place(struct operand *o, const struct view *v, int64_t images, int64_t heads)
@@ -345,7 +346,8 @@ static bool joins_heads(const struct vtac_node *node, struct vtac_tensor *t)
 	int64_t m = y->dims[0] / p->images / p->heads, n = y->dims[1];
 	/* Rows of images, and columns of heads */
 	const struct view_atom want[] = {
-		{ p->images, p->heads * m * n, 0 }, { m, n, 0 }, { p->heads, m * n, 1 }, { n, 1, 1 },
+		{ p->images, p->heads * m * n, 0 }, { m, n, 0 },
+		{ p->heads, m * n, 1 }, { n, 1, 1 },
 	};
 	struct view v, all = { .n = 4 };
 

@@ -170,8 +170,9 @@ static int begin(struct job *j, uint32_t inp, uint32_t uops)
 	if (uop < 2)
 		return ops_fail_fit(j->b, "an element of the weights", 2, "micro-ops", uop);
 	if (j->mask)
-		ops_load(j->b, &(struct ops_move) { .type = VTA_ISA_ACC, .sram = j->masked,
-						    .dram = j->mask, .rows = 1, .cols = 1 });
+		ops_load(j->b, &(struct ops_move) {
+			.type = VTA_ISA_ACC, .sram = j->masked, .dram = j->mask, .rows = 1,
+			.cols = 1 });
 	return j->b->error;
 }
 
@@ -188,8 +189,10 @@ static void end(struct job *j, unsigned int to_load)
 /* Multiply @count accumulators, from the micro-op's on, by the mask. */
 static void apply_mask(struct job *j, uint32_t uop, uint32_t count)
 {
-	ops_alu(j->b, &(struct ops_loop) { .bgn = uop, .end = uop + 1, .iter_out = 1,
-					   .iter_in = count, .dst_in = 1 }, VTA_ISA_MUL);
+	const struct ops_loop all = { .bgn = uop, .end = uop + 1, .iter_out = 1,
+				      .iter_in = count, .dst_in = 1 };
+
+	ops_alu(j->b, &all, VTA_ISA_MUL);
 }
 
 /* ---- gather ---- */

@@ -395,9 +395,10 @@ int vtaops_channels(struct vtaops_builder *b, const struct vtaops_channels *op);
  */
 struct vtaops_matmul {
 	uint32_t a, b, out;	/* device addresses */
-	uint32_t scratch;	/* likewise, of vtaops_matmul_scratch() bytes, a multiple of wgt_bytes */
+	/* likewise, of vtaops_matmul_scratch() bytes, a multiple of wgt_bytes: */
+	uint32_t scratch;
 	uint32_t identity;	/* of one wgt element of vtaops_pack_identity() */
-	uint32_t ones;		/* vtaops_pack_bias() of k ones; needed if k is no multiple of BLOCK */
+	uint32_t ones;		/* vtaops_pack_bias() of k ones, if BLOCK does not divide k */
 	uint32_t images, heads, m, n, k;
 	int a_columns, b_columns, out_columns;	/* not 0: heads are columns */
 	int b_turned;

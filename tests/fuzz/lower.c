@@ -306,7 +306,8 @@ static void add_matmul(struct machine *m, struct input *in, struct vtaops_matmul
 			fate);
 	op->post = make_post(m, in, op->n, fate);
 	if (flags & 32)
-		op->post.bias = op->post.muls = op->post.shifts = 0;
+		op->post = (struct vtaops_post) { .shift = op->post.shift, .lo = op->post.lo,
+						  .hi = op->post.hi };
 	op->scratch = reserve(m, vtaops_matmul_scratch(c, op), fate);
 	op->out = reserve(m, matrix_bytes(c, op->images, op->heads, op->out_columns, op->m, op->n),
 			  fate);
