@@ -3,9 +3,9 @@
 """vtactl program run --images: figures of a set against those of its outputs, on the devices in the
 process; forms of labels; bad sets are refused before they run.
 
-    evaluate.py VTAC VTACTL PLUGINS
+    evaluate.py VTAC VTACTL PLUGINS SANITIZED
 
-Prints TAP. SKIP without Debian's python3-onnx, which makes the model.
+SANITIZED is vtactl for AddressSanitizer and UBSan. Prints TAP. SKIP without Debian's python3-onnx, which makes the model.
 """
 
 import collections
@@ -28,6 +28,7 @@ except ImportError as error:
     sys.exit(0)
 
 VTAC, VTACTL = (os.path.abspath(path) for path in sys.argv[1:3])
+SANITIZED = os.path.abspath(sys.argv[4])
 ENV = dict(os.environ, VTADEV_PLUGINS=os.path.abspath(sys.argv[3]), VTADEV_DEVICE="soft")
 CLASSES = ["cat", "dog", "sea gull", "3", "", "car"]
 COUNT, SIDE = 60, 12
@@ -46,9 +47,9 @@ def check(name, test):
         print("\n".join(f"# {line}" for line in str(what).splitlines()))
 
 
-def ctl(*args, status=0, device="soft"):
+def ctl(*args, status=0, device="soft", command=VTACTL):
     """Runs vtactl program run; returns stdout, and stderr."""
-    done = subprocess.run([VTACTL, "program", "run", *map(str, args)], capture_output=True,
+    done = subprocess.run([command, "program", "run", *map(str, args)], capture_output=True,
                           text=True, env=dict(ENV, VTADEV_DEVICE=device), check=False)
     if done.returncode != status:
         raise AssertionError(f"{args}: status {done.returncode}: {done.stderr}")
@@ -263,6 +264,28 @@ def wrong_usage():
                            device="nosuch")[1]
 
 
+def odd_bytes():
+    """Outputs behind an input of 363 bytes are aligned all the same."""
+    nodes = [helper.make_node("Cast", ["image"], ["x"], to=TensorProto.FLOAT),
+             helper.make_node("ReduceMean", ["x"], ["scores"], axes=[2, 3], keepdims=0)]
+    value = helper.make_tensor_value_info
+    model = helper.make_model(helper.make_graph(
+        nodes, "odd", [value("image", TensorProto.UINT8, [1, 3, 11, 11])],
+        [value("scores", TensorProto.FLOAT, [1, 3])]), opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    onnx.save(model, str(directory / "odd.onnx"))
+    subprocess.run([VTAC, "compile", "-q", "--no-card", "-o", directory / "odd.vtap",
+                    directory / "odd.onnx"], check=True)
+    for folder in "012":
+        (directory / "odd" / folder).mkdir(parents=True)
+        values = np.zeros((1, 3, 11, 11), np.uint8)
+        values[0, int(folder)] = 9
+        np.save(directory / "odd" / folder / "a.npy", values)
+    got = json.loads(ctl(directory / "odd.vtap", f"--images={directory}/odd", "--json",
+                         command=SANITIZED)[0])
+    return got["top1"] == 3 or got
+
+
 def named_cards_are_wanted():
     """A pool would go on without one of its cards."""
     files = [f"image={directory}/all.raw", f"scores={directory}/none.raw"]
@@ -299,6 +322,7 @@ with tempfile.TemporaryDirectory() as name:
     check("a picture that cannot be read is named, and not counted", unreadable_picture)
     check("bad sets are refused before they run", bad_sets)
     check("programs that are no classifiers are refused", programs_that_are_no_classifiers)
+    check("an input of an odd number of bytes", odd_bytes)
     check("a card that is named and not there is an error", named_cards_are_wanted)
     check("wrong usage exits 2", wrong_usage)
     print(f"1..{len(results)}")

@@ -95,6 +95,12 @@ static int load_set(struct evaluation *e)
 
 /* ---- Runs ---- */
 
+/* Bytes of a tensor in a slot, so that values of any type are aligned behind it. */
+static size_t padded(size_t bytes)
+{
+	return (bytes + 7) & ~(size_t)7;
+}
+
 static int make_window(struct evaluation *e)
 {
 	struct vtadev_pool_tensor t;
@@ -103,10 +109,10 @@ static int make_window(struct evaluation *e)
 	e->bytes = calloc(e->outputs, sizeof(*e->bytes));
 	if (!e->bytes)
 		return ctl_error("--images", -ENOMEM);
-	e->slot_bytes = values_bytes(&e->input);
+	e->slot_bytes = padded(values_bytes(&e->input));
 	for (unsigned int i = 0; !vtadev_pool_tensor(e->pool, i, &t); i++)
 		if (t.output && at < e->outputs)
-			e->slot_bytes += e->bytes[at++] = t.bytes;
+			e->slot_bytes += padded(e->bytes[at++] = t.bytes);
 	e->window = WINDOW_BYTES / e->slot_bytes;
 	e->window = e->window < 2 ? 2 : e->window > WINDOW_MAX ? WINDOW_MAX : e->window;
 	e->window = e->window > e->set.count ? e->set.count : e->window;
@@ -135,8 +141,8 @@ static int submit(struct evaluation *e, struct vtadev_caller *caller, struct iov
 		memset(at, 0, bytes);
 	free(values);
 	io[0] = (struct iovec) { at, bytes };
-	at += bytes;
-	for (unsigned int i = 0; i < e->outputs; at += e->bytes[i++])
+	at += padded(bytes);
+	for (unsigned int i = 0; i < e->outputs; at += padded(e->bytes[i++]))
 		io[1 + i] = (struct iovec) { at, e->bytes[i] };
 	return vtadev_caller_submit(caller, &(struct vtadev_request){
 		.inputs = io, .outputs = io + 1, .input_count = 1, .output_count = e->outputs,
@@ -150,7 +156,7 @@ static int count_image(struct evaluation *e, const struct vtadev_completion *don
 
 	if (!done->result && !e->unread[number % e->window])
 		return tally_add(&e->tally, &e->output,
-				 slot_of(e, number) + values_bytes(&e->input), image->class);
+				 slot_of(e, number) + padded(values_bytes(&e->input)), image->class);
 	e->failed++;
 	if (done->result)
 		program_print_failure(image->path, done);
