@@ -62,14 +62,18 @@ struct vtaops_work *report_count_work(const struct vtac_program *p)
 double report_multiplications(const struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->n_in ? node->in[0] : NULL;
-	double outputs = node->n_out && node->out[0] ? (double)vtac_elements(node->out[0]) : 0;
+	const struct vtac_tensor *y = node->n_out ? node->out[0] : NULL;
+	double outputs;
 
+	if (!x || !y)
+		return 0;
+	outputs = (double)vtac_elements(y);
 	switch (node->op) {
 	case VTAC_CONV:
 	case VTAC_CONV_TRANSPOSE:
 		return vtac_work(node);
 	case VTAC_GEMM:
-		return outputs * (double)vtac_elements(x) / (double)node->out[0]->dims[0];
+		return outputs * (double)vtac_elements(x) / (double)y->dims[0];
 	case VTAC_BATCH_GEMM:
 		return outputs * (double)vtac_product_of(node).k;
 	case VTAC_MATMUL:

@@ -29,7 +29,7 @@ static void plain_strides(const struct vtac_tensor *t, int64_t *stride)
 {
 	int64_t next = 1;
 
-	for (int i = t->rank; i-- > 0; next *= t->dims[i])
+	for (int i = VTAC_RANK_MAX; i-- > 0; next *= i < t->rank ? t->dims[i] : 1)
 		stride[i] = next;
 }
 
@@ -109,6 +109,8 @@ static bool put_atom(struct view *to, const struct vtac_tensor *t, const struct 
 	struct view_atom parts[VTAC_RANK_MAX];
 	int n = 0, j = t->rank - 1;
 
+	if (j < 0)	/* a single number */
+		return a.size == 1;
 	plain_strides(t, plain);
 	while (j > 0 && (a.stride % plain[j] || a.stride / plain[j] >= t->dims[j]))
 		j--;
@@ -193,7 +195,7 @@ static float factor_of(const struct vtac_tensor *t, struct vtac_tensor **from)
 bool view_step(struct view *v)
 {
 	struct vtac_node *node = v->t->producer;
-	struct vtac_tensor *from;
+	struct vtac_tensor *from = NULL;
 	struct moved m;
 	float factor;
 	const struct vtac_quant *quant = vtac_is_given(v->t) && v->t->quant.n == 1 ?

@@ -222,6 +222,10 @@ def numbers():
             model(node("MelWeightMatrix", "n l r a b", "m"), node("ReduceMax", "m", "v"),
                   node("Add", "x v", "y"), mel, constant("a", FLOAT, [], [float("nan")]),
                   constant("b", FLOAT, [], [float("inf")]), X4, Y), None),
+        "a MatMul of two numbers out of lists": (
+            model(node("Gather", "x i", "p"), node("Reshape", "p h", "a"), node("Gather", "w i", "q"),
+                  node("Reshape", "q h", "b"), node("MatMul", "a b", "y"), integers("h", 1, 1),
+                  constant("i", INT64, [], [2]), X4, graph_input("w", FLOAT, 4), Y), None),
         "a Slice of a list that ends at -2^63": (
             model(LIST, node("Slice", "list a b c", "y"), integers("a", 0), integers("b", LEAST),
                   integers("c", 1), INTEGERS), "is 0"),
