@@ -341,7 +341,7 @@ static int multiply(struct job *j)
 
 int vtaops_matmul(struct vtaops_builder *b, const struct vtaops_matmul *op)
 {
-	struct job j = { .b = b, .op = op };
+	struct job j = { .b = b, .op = op, .each = 1, .parts = 1 };
 
 	if (b->error || init(&j) || gather(&j) || (!op->b_turned && turn(&j)))
 		return b->error;
