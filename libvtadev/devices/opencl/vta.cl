@@ -506,8 +506,10 @@ void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
 	if (ITEM == 0) {
 		g->missing = 0;
 		g->late = 0;
-		if (g->s.status == VTA_WIDE && !shared)
+		if (g->s.status == VTA_WIDE && !shared) {
 			count_wide(&g->s);
+			state->loop.done = g->s.loop.done;	/* the next vta_wide reads it */
+		}
 	}
 	JOIN;
 	if (g->s.status != VTA_RUN && (g->s.status != VTA_WIDE || !shared))
