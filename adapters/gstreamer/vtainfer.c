@@ -34,6 +34,7 @@ GST_DEBUG_CATEGORY_STATIC(vta_infer_debug);
 #define GST_CAT_DEFAULT vta_infer_debug
 
 #define LEAST	0.3f
+#define PACKAGE	"vta-pcie"
 
 enum { PROP_MODEL = 1, PROP_CARDS, PROP_FORMAT, PROP_LEAST, PROP_DRAW };
 
@@ -317,9 +318,8 @@ static void vta_infer_class_init(VtaInferClass *class)
 	object->get_property = get_property;
 	object->finalize = finalize;
 	install_properties(object);
-	gst_element_class_set_static_metadata(
-		element, "VTA inference", "Filter/Analyzer/Video", "Runs a network on VTA cards",
-		"The vta-pcie project");
+	gst_element_class_set_static_metadata(element, "VTA inference", "Filter/Analyzer/Video",
+					      "Runs a network on VTA cards", PACKAGE);
 	gst_element_class_add_static_pad_template(element, &sink);
 	gst_element_class_add_static_pad_template(element, &source);
 	base->start = start;
@@ -333,6 +333,5 @@ static gboolean register_element(GstPlugin *plugin)
 	return gst_element_register(plugin, "vtainfer", GST_RANK_NONE, VTA_TYPE_INFER);
 }
 
-#define PACKAGE	"vta-pcie"
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, vta, "Networks on VTA cards",
 		  register_element, VTA_VERSION, "Apache 2.0", PACKAGE, PACKAGE)

@@ -78,9 +78,9 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 			a->gemm.trans_w, (double)a->gemm.alpha, (double)a->gemm.beta);
 		break;
 	case VTAC_BATCH_GEMM:
-		fprintf(f,
-			" images %" PRId64 " heads %" PRId64
-			" columns %d %d %d turned %d alpha %.9g", a->batch_gemm.images, a->batch_gemm.heads, a->batch_gemm.a_columns,
+		fprintf(f, " images %" PRId64 " heads %" PRId64, a->batch_gemm.images,
+			a->batch_gemm.heads);
+		fprintf(f, " columns %d %d %d turned %d alpha %.9g", a->batch_gemm.a_columns,
 			a->batch_gemm.b_columns, a->batch_gemm.out_columns, a->batch_gemm.b_turned,
 			(double)a->batch_gemm.alpha);
 		break;

@@ -6,8 +6,8 @@
  *
  * direct	as in the picture, in rows, whose columns are sorted by their remainder modulo the
  *		stride: each tap of eight neighbouring outputs is eight neighbouring values.
- * dense	a row of all outputs' inputs for each tap, if the outputs are few and in so short rows
- *		that most of the vectors of the direct order would be empty.
+ * dense	a row of all outputs' inputs for each tap, if the outputs are few and in so short
+ *		rows that most of the vectors of the direct order would be empty.
  * by taps	a row of all outputs' inputs for each tap: of transposed convolutions, and of those
  *		whose taps are far apart.
  */
@@ -390,8 +390,8 @@ static void fill_dense(const struct plan *p, float *to, const float *x, uint32_t
 				for (uint32_t oy = 0; oy < w->oh; oy++, y += w->stride_h)
 					for (size_t i = in.first;
 					     y >= 0 && y < w->ih && i < in.end; i++)
-						to[oy * w->ow + i] =
-							x[y * w->iw + at + (int64_t)i * w->stride_w];
+						to[oy * w->ow + i] = x[y * w->iw + at +
+								       (int64_t)i * w->stride_w];
 			}
 }
 

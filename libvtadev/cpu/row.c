@@ -5,7 +5,7 @@
  */
 #include "cpu_impl.h"
 
-#define GROUPS	2u		/* of eight outputs at a time, whose sums do not wait for each other */
+#define GROUPS	2u		/* of eight outputs at a time, whose sums are independent */
 #define WIDE	64u		/* outputs at a time that are one behind the other in the matrix */
 #define AHEAD	64u		/* floats that are asked for before they are needed */
 

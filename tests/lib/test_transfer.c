@@ -189,8 +189,8 @@ static void assert_piece(unsigned int i, const struct vtadev_buf *to, size_t at,
 
 static void assert_pieces_of_huge(const struct vtadev_buf *to, size_t at, char *bytes, char *mem)
 {
-	const size_t ends[] = { END_FIRST, END_SECOND, END_THIRD, HUGE - at + (size_t)(bytes - mem) };
 	size_t begin = (size_t)(bytes - mem);
+	const size_t ends[] = { END_FIRST, END_SECOND, END_THIRD, HUGE - at + begin };
 
 	for (unsigned int i = 0; i < 4; begin = ends[i++]) {
 		assert_piece(i, to, at, mem + begin, ends[i] - begin);

@@ -2,8 +2,8 @@
 /*
  * test_rtl_layers.c - the layers of ResNet-18 on the core's RTL: results, and clocks beside cycles
  *
- * Prints the table of docs/rtl.md. Each layer's output is the CPU's, cycles are those of the core in
- * C, and clocks are at most CLOCKS_RATIO of them. Arguments name layers; without any, all are run.
+ * Prints the table of docs/rtl.md. Each layer's output is the CPU's, cycles are those of the core
+ * in C, and clocks are at most CLOCKS_RATIO of them. Arguments name layers; without any, all are run.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,10 +41,11 @@ TEST(test_layers)
 	shallow.log_waiting = 9;
 	model = rtl_model(&shallow);
 	if (!model) {
-		print_message("# no model of tests/rtl/configs/shallow.json (make rtl builds it)\n");
+		print_message("# no model of tests/rtl/configs/shallow.json (make rtl)\n");
 		skip();
 	}
-	print_message("| layer | cycles | clocks | clocks / cycles | micro-ops of GEMM | instructions |\n"
+	print_message("| layer | cycles | clocks | clocks / cycles | "
+		      "micro-ops of GEMM | instructions |\n"
 		      "| --- | --- | --- | --- | --- | --- |\n");
 	for (unsigned int i = 0; i < RESNET_LAYERS; i++) {
 		const struct resnet_layer *l = &resnet_layers[i];

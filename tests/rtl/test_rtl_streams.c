@@ -61,7 +61,8 @@ static void cores_close(struct streams *s)
 {
 	struct cores *c = s->self;
 
-	print_message("%" PRIu64 " cycles in %" PRIu64 " clocks; %.2f M cycles a second of CPU time\n",
+	print_message("%" PRIu64 " cycles in %" PRIu64 " clocks; "
+		      "%.2f M cycles a second of CPU time\n",
 		      c->cycles, c->clocks,
 		      c->cpu_ns ? 1e3 * (double)c->cycles / (double)c->cpu_ns : 0.);
 	for (int w = 0; w < WAYS; w++) {
@@ -299,10 +300,10 @@ static const struct core_mem_ops edge_ops = {
 };
 
 /*
- * Of @count instructions, the first is @insn; they fault PAGE at address 0 as number @index, or if
+ * Of @count instructions, @first is the first; they fault PAGE at address 0 as number @index, or if
  * memory refuses all at address @refused.
  */
-static void check_edge(struct streams *s, struct insn insn, uint32_t count, uint32_t insn_end,
+static void check_edge(struct streams *s, struct insn first, uint32_t count, uint32_t insn_end,
 		       uint32_t index, enum vta_access access, uint32_t refused)
 {
 	struct cores *c = s->self;
@@ -313,12 +314,12 @@ static void check_edge(struct streams *s, struct insn insn, uint32_t count, uint
 		struct core_stats stats;
 		struct core_fault fault;
 
-		insn_to_bytes(insn, edge.insns + EDGE_BYTES - 16);
+		insn_to_bytes(first, edge.insns + EDGE_BYTES - 16);
 		core_clear(c->core[w]);
 		if (core_run(c->core[w], &edge_ops, &edge, insn_end - 16, count, 0, &stats,
 			     &fault) != CORE_FAULT || edge.beyond ||
-		    fault.reason != VTA_FAULT_PAGE || fault.access != access || fault.addr != refused ||
-		    fault.insn_index != index)
+		    fault.reason != VTA_FAULT_PAGE || fault.access != access ||
+		    fault.addr != refused || fault.insn_index != index)
 			streams_fail(s, "%s: access %u beyond 2^32: fault %u, %u, 0x%x at %u%s",
 				     way_names[w], access, fault.reason, fault.access, fault.addr,
 				     fault.insn_index, edge.beyond ? ", accessed" : "");

@@ -93,9 +93,11 @@ static struct json_object *groups_of(const struct vtadev_card *cards, size_t cou
 		gid_t group = group_of(&cards[i]);
 		bool have = !group;
 
-		for (size_t k = 0; k < json_object_array_length(groups); k++)
-			have |= group == json_object_get_int64(
-					json_object_array_get_idx(groups, k));
+		for (size_t k = 0; k < json_object_array_length(groups); k++) {
+			struct json_object *other = json_object_array_get_idx(groups, k);
+
+			have |= json_object_get_int64(other) == group;
+		}
 		if (!have)
 			json_object_array_add(groups, json_object_new_int64(group));
 	}
@@ -149,6 +151,7 @@ static struct json_object *specification(const struct choice *choice,
 {
 	struct json_object *spec = json_object_new_object();
 	struct json_object *devices = json_object_new_array();
+	const char *version;
 	char name[32];
 
 	for (size_t i = 0; i < count; i++) {
@@ -156,8 +159,8 @@ static struct json_object *specification(const struct choice *choice,
 		json_object_array_add(devices, device_of(name, choice, &cards[i], 1));
 	}
 	json_object_array_add(devices, device_of("all", choice, cards, count));
-	json_object_object_add(spec, "cdiVersion", json_object_new_string(
-			       choice->groups ? CDI_VERSION_GROUPS : CDI_VERSION));
+	version = choice->groups ? CDI_VERSION_GROUPS : CDI_VERSION;
+	json_object_object_add(spec, "cdiVersion", json_object_new_string(version));
 	json_object_object_add(spec, "kind", json_object_new_string(choice->kind));
 	json_object_object_add(spec, "devices", devices);
 	if (json_object_array_length(choice->mounts)) {

@@ -723,7 +723,8 @@ static int add_attention(struct maker *m)
 	struct vtac_tensor *x = pick(m), *qkv[3] = { NULL }, *s, *number;
 	struct heads h = { x->dims[0], x->dims[2] * x->dims[3], 1 + rnd(m, 3),
 			   rnd(m, 2) ? m->core->block : 1 + rnd(m, 20) };
-	int64_t outputs = 1 + rnd(m, 20), height = x->dims[2], width = x->dims[3];
+	int64_t outputs = 1 + rnd(m, 20);
+	const int64_t shape[] = { h.n, outputs, x->dims[2], x->dims[3] };
 	struct vtac_node *scale = vtac_node_new(m->g, VTAC_MUL, NULL, 2, 1), *last;
 	struct vtac_node *softmax = vtac_node_new(m->g, VTAC_SOFTMAX, NULL, 1, 1);
 	bool normal = rnd(m, 2);
@@ -750,9 +751,9 @@ static int add_attention(struct maker *m)
 	s = reshaped(m, s, 3, (int64_t[]) { h.n, h.tokens, h.heads * h.size });
 	s = transposed(m, projected(m, s, outputs), (int[]) { 0, 2, 1 });
 	last = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 2, 1);
-	if (!s || to_shape(m, s, last, 4, (int64_t[]) { h.n, outputs, height, width }))
+	if (!s || to_shape(m, s, last, 4, shape))
 		return -1;
-	return finish(m, last, h.n, outputs, height, width) ? 0 : -1;
+	return finish(m, last, h.n, outputs, shape[2], shape[3]) ? 0 : -1;
 }
 
 /* Add a node that only files have: passes replace it, or leave it to the CPU. */

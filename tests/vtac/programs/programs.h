@@ -17,10 +17,10 @@ struct native {
 	char why[200];			/* after an error */
 };
 
-/* Finds the model of a configuration (core/core_model.h), on which programs run instead; or NULL. */
+/* Finds the model of a configuration (core/core_model.h), on which programs run; or NULL. */
 extern const struct core_model *(*native_model)(const struct core_config *cfg);
 
-/* The configuration that native_init() makes of @cfg: 256 tokens, and 512 instructions that wait. */
+/* The configuration that native_init() makes of @cfg: 256 tokens, 512 waiting instructions. */
 struct core_config native_shallow(const struct core_config *cfg);
 struct vtaops_core native_core(const struct core_config *cfg);
 int native_init(struct native *n, const struct vtac_program *p, const struct core_config *cfg,
