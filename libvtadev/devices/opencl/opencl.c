@@ -7,6 +7,7 @@
  * launch. The host's part of a run is kernels.c's.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +96,7 @@ static bool has_sysfs(void)
 	return !access("/sys/devices", F_OK);
 }
 
-/* Get the platform's devices. Returns their number, or -1: there is no such platform. */
-static int devices(unsigned int platform, cl_device_id *ids)
+static int read_devices(unsigned int platform, cl_device_id *ids)
 {
 	cl_uint platforms = 0, count = 0;
 	cl_platform_id all[PLATFORMS_MAX];
@@ -107,6 +107,21 @@ static int devices(unsigned int platform, cl_device_id *ids)
 	if (clGetDeviceIDs(all[platform], CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count))
 		return 0;
 	return count < DEVICES_MAX ? (int)count : DEVICES_MAX;
+}
+
+/*
+ * Get the platform's devices. Returns their number, or -1: there is no such platform. One thread at
+ * a time: while pocl sets up its devices, it shows other threads none, or some without memory.
+ */
+static int devices(unsigned int platform, cl_device_id *ids)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	int n;
+
+	pthread_mutex_lock(&one);
+	n = read_devices(platform, ids);
+	pthread_mutex_unlock(&one);
+	return n;
 }
 
 static int ocl_list(unsigned int i, char *args, size_t size)
