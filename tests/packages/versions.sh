@@ -22,14 +22,16 @@ cp "$here/life.sh" "$here/../tap.sh" "$here/../../examples/hello/hello.c" "$dir"
 # The release before: the same packages, but for their version.
 version=$(dpkg-deb -f "$dir"/new/vta-dkms_*.deb Version)
 old=0.0.9
+# As a pattern: libgstreamer1.0-0 is no version.
+pattern=${version//./\\.}
 for deb in "$dir"/new/*.deb; do
 	tree=$dir/tree
 	rm -rf "$tree"
 	dpkg-deb -R "$deb" "$tree"
-	sed -i "s/$version/$old/g" "$tree"/DEBIAN/*
+	sed -i "s/$pattern/$old/g" "$tree"/DEBIAN/*
 	if [ -d "$tree/usr/src/vta-$version" ]; then
 		mv "$tree/usr/src/vta-$version" "$tree/usr/src/vta-$old"
-		sed -i "s/$version/$old/" "$tree/usr/src/vta-$old/dkms.conf" \
+		sed -i "s/$pattern/$old/" "$tree/usr/src/vta-$old/dkms.conf" \
 			"$tree/usr/src/vta-$old"/uapi/*.h
 	fi
 	(cd "$tree" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' |
