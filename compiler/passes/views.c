@@ -111,6 +111,8 @@ static bool put_atom(struct view *to, const struct vtac_tensor *t, const struct 
 
 	if (j < 0)	/* a single number */
 		return a.size == 1;
+	if (j >= VTAC_RANK_MAX)
+		return false;
 	plain_strides(t, plain);
 	while (j > 0 && (a.stride % plain[j] || a.stride / plain[j] >= t->dims[j]))
 		j--;

@@ -394,7 +394,7 @@ struct cpu_product {
 };
 void cpu_mac_f32(const struct cpu_product *p);
 
-/* y[j] = start[j] + sum for l < k of x[l * step] * w[j * row + l * col], in the order of l; j < n */
+/* y[j] = start[j] + sum for l < k of x[l * step] * w[j * row + l * col], in the order of l */
 struct cpu_row {
 	const float *x, *w, *start;	/* start may be NULL */
 	size_t step, row, col, k, n;

@@ -151,6 +151,7 @@ static int begin(struct job *j, uint32_t inp, uint32_t uops)
 	uint32_t acc = ops_depth(core->log_acc_depth), uop = ops_depth(core->log_uop_depth);
 	uint32_t most = uops ? min_u32(ops_depth(core->log_wgt_depth), uop > 2 ? uop - 2 : 0) :
 			ops_fetch_max(j->b, &j->fetch) / j->each;
+	bool fits;
 
 	j->steps = 0;
 	j->masked = acc - 1;
@@ -159,12 +160,15 @@ static int begin(struct job *j, uint32_t inp, uint32_t uops)
 		if (j->size)
 			break;
 	}
+	fits = j->parts > 0;
+	if (!fits)
+		j->parts = 1;	/* a divisor */
 	if (inp > ops_depth(core->log_inp_depth))
 		return ops_fail_fit(j->b, "an element of the weights", inp, "inp elements",
 				    ops_depth(core->log_inp_depth));
-	if (!j->parts && fit(j, 1))
+	if (!fits && fit(j, 1))
 		return ops_fail_fit(j->b, "an element of the weights", 3, "micro-ops", uop);
-	if (!j->parts)
+	if (!fits)
 		return ops_fail_fit(j->b, "an element of the weights", j->each + 1, "acc elements",
 				    acc);
 	if (uop < 2)

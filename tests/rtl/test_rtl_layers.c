@@ -3,7 +3,7 @@
  * test_rtl_layers.c - the layers of ResNet-18 on the core's RTL: results, and clocks beside cycles
  *
  * Prints the table of docs/rtl.md. Each layer's output is the CPU's, cycles are those of the core
- * in C, and clocks are at most CLOCKS_RATIO of them. Arguments name layers; without any, all are run.
+ * in C, and clocks are at most CLOCKS_RATIO of them. Arguments name layers; without any, all run.
  */
 #include <inttypes.h>
 #include <stdlib.h>

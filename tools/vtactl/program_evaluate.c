@@ -153,10 +153,10 @@ static int count_image(struct evaluation *e, const struct vtadev_completion *don
 {
 	size_t number = (size_t)done->user_data;
 	const struct dataset_image *image = &e->set.images[number];
+	const uint8_t *outputs = slot_of(e, number) + padded(values_bytes(&e->input));
 
 	if (!done->result && !e->unread[number % e->window])
-		return tally_add(&e->tally, &e->output,
-				 slot_of(e, number) + padded(values_bytes(&e->input)), image->class);
+		return tally_add(&e->tally, &e->output, outputs, image->class);
 	e->failed++;
 	if (done->result)
 		program_print_failure(image->path, done);
