@@ -325,7 +325,7 @@ unsigned int program_split_cards(char *cards, const char **names)
 	return count;
 }
 
-/* A pool goes on with some of its cards; a user who has named cards wants all of them. */
+/* A pool goes on with some of its cards; cards that were named have to be there, all of them. */
 static int check_named(struct vtadev_pool *pool)
 {
 	struct vtadev_pool_stats stats;

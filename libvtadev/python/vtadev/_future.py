@@ -48,7 +48,7 @@ class Future(concurrent.futures.Future):    # of a Result
 
 
 class _Event:
-    """An eventfd, which is closed when nobody has it any more: a thread that polls it may end
+    """An eventfd, which is closed with its last reference: a thread that polls it may end
     after its program was closed."""
 
     def __init__(self):
@@ -181,7 +181,7 @@ def _seconds(timeout):
 
 
 def _result(future, timeout):
-    """The result, for a caller who has no other use of the future."""
+    """The result. The caller has no other use of the future."""
     try:
         return future.result(timeout)
     except BaseException:
