@@ -387,16 +387,20 @@ static void find_live_ranges(struct vtac_graph *g, struct vtac_live_range *block
 	}
 }
 
-/* Are two shapes' values in the same order when packed? */
-static bool has_same_order(const struct vtac_tensor *a, const struct vtac_tensor *b)
+bool vtac_has_same_order(const struct vtaops_core *core, const struct vtac_tensor *a,
+			 const struct vtac_tensor *b)
 {
 	struct vtac_packed x = vtac_packed_shape(a), y = vtac_packed_shape(b);
+	uint64_t pixels = (uint64_t)x.h * x.w;
 
-	return x.n == y.n && x.c == y.c && (uint64_t)x.h * x.w == (uint64_t)y.h * y.w;
+	if (pixels != (uint64_t)y.h * y.w)
+		return false;
+	return (x.n == y.n && x.c == y.c) ||
+	       (pixels == 1 && core->batch == 1 && !(x.c % core->block) && !(y.c % core->block));
 }
 
 /* Reshapes and the like on the card are other names of the same memory. */
-static int alias_all(struct vtac_graph *g)
+static int alias_all(struct vtac_graph *g, const struct vtaops_core *core)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		const struct vtac_node *node = g->nodes[i];
@@ -406,7 +410,7 @@ static int alias_all(struct vtac_graph *g)
 		    (node->op != VTAC_RESHAPE && node->op != VTAC_IDENTITY &&
 		     node->op != VTAC_COPY))
 			continue;
-		if (!has_same_order(x, y))
+		if (!vtac_has_same_order(core, x, y))
 			return vtac_fail(g, node,
 					 "Its values would be in another order on the card.");
 		y->home = x;
@@ -461,7 +465,7 @@ int vtac_pass_memory_plan(struct vtac_graph *g, const struct vtac_options *opt)
 	align = core->inp_bytes > align ? core->inp_bytes : align;
 	align = core->wgt_bytes > align ? core->wgt_bytes : align;
 	align = core->acc_bytes > align ? core->acc_bytes : align;
-	if (alias_all(g) ||
+	if (alias_all(g, &opt->core) ||
 	    plan_memory(g, opt, VTAC_CARD, align, &p->card_bytes, &p->card_bound) ||
 	    plan_memory(g, opt, VTAC_CPU, 64, &p->host_bytes, &p->host_bound))
 		return -1;

@@ -400,12 +400,11 @@ int fuse_hard_swish(struct vtac_graph *g, struct vtac_node *node)
 
 int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node)
 {
-	struct vtac_node *first;
+	const struct vtac_node *first = node->in[0]->producer;
 
-	if (node->op != VTAC_RESHAPE)
-		return 0;
-	first = fuse_from(g, node->in[0], VTAC_RESHAPE);
-	if (!first)
+	/* Others may use what is between. */
+	if (node->op != VTAC_RESHAPE || !first || first->op != VTAC_RESHAPE ||
+	    node->in[0]->quant.given)
 		return 0;
 	return vtac_node_set_in(g, node, 0, first->in[0]) ? -1 : 1;
 }

@@ -250,10 +250,10 @@ int fuse_power(struct vtac_graph *g, struct vtac_node *node)
 	return become_function(g, node, node->in[0], VTACPU_ACT_POWER, number);
 }
 
-/* A function of the rows of a matrix product, before these are given another shape. */
+/* A function or limits of the rows of a matrix product, before these are given another shape. */
 int fuse_flat_function(struct vtac_graph *g, struct vtac_node *node)
 {
-	struct vtac_node *shape = vtac_is_function(node) ?
+	struct vtac_node *shape = vtac_is_function(node) || node->op == VTAC_CLIP ?
 		fuse_from(g, node->in[0], VTAC_RESHAPE) : NULL;
 	struct vtac_tensor *x = shape ? shape->in[0] : NULL, *y = node->out[0], *t;
 

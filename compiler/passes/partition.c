@@ -177,16 +177,6 @@ static const char *why_not_resize(const struct vtac_node *node)
 	return "Its rounding of coordinates does not repeat each pixel equally often.";
 }
 
-/* Values keep their places: the same images, channels and pixels. */
-static const char *why_not_reshape(const struct vtac_node *node)
-{
-	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
-
-	if (y->rank < 2 || x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1])
-		return "It changes which values are channels, and the card keeps those together.";
-	return NULL;
-}
-
 /* Functions that lines between 256 inputs cannot follow, or that have no limits. */
 static const char *why_not_function(const struct vtac_node *node)
 {
@@ -233,13 +223,13 @@ static const struct card_op card_ops[VTAC_OPS] = {
 	[VTAC_SLICE] = { true, false, why_not_channels },
 	[VTAC_CHANNELS] = { true, false, why_not_channels },
 	[VTAC_RESIZE] = { true, false, why_not_resize },
-	[VTAC_RESHAPE] = { true, false, why_not_reshape },
+	[VTAC_RESHAPE] = { true, false, NULL },
 	[VTAC_IDENTITY] = { true, false, NULL },
 	[VTAC_HARD_SWISH] = { true, false, NULL }, [VTAC_HARD_SIGMOID] = { true, false, NULL },
 	[VTAC_LEAKY_RELU] = { true, false, NULL }, [VTAC_UNARY] = { true, false, why_not_function },
 };
 
-static const char *why_not_op(const struct vtac_node *node)
+static const char *why_not_op(const struct vtac_node *node, const struct vtaops_core *core)
 {
 	const struct card_op *op = &card_ops[node->op];
 	const char *why;
@@ -253,6 +243,9 @@ static const char *why_not_op(const struct vtac_node *node)
 		why = why_not_tensor(node->out[0]);
 	if (!why && op->why_not)
 		why = op->why_not(node);
+	if (!why && node->op == VTAC_RESHAPE &&
+	    !vtac_has_same_order(core, node->in[0], node->out[0]))
+		why = "It changes which values are channels, and the card keeps those together.";
 	if (!why && node->act.kind == VTAC_ACT_LEAKY)
 		why = "The card's output stage has no leaky activation.";
 	return why;
@@ -441,7 +434,7 @@ static int annotate(struct vtac_graph *g, const struct vtac_options *opt)
 		}
 		node->why = why_not_chosen(node, opt, &w);
 		if (!node->why)
-			node->why = why_not_op(node);
+			node->why = why_not_op(node, &opt->core);
 		if (!node->why && by_file)
 			node->why = why_not_scaled(g, node);
 		if (!node->why && (vtac_has_form(node) || vtac_is_function(node) ||

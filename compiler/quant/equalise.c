@@ -201,10 +201,16 @@ static void unite_node(struct equaliser *e, const struct vtac_node *node)
 		add_limits(e, node, node->attr.clip.lo, node->attr.clip.hi);
 		unite(e, node->out[0], 0, node->in[0]);
 		break;
+	case VTAC_RESHAPE:
+		if (channels_of(node->in[0]) != channels_of(node->out[0])) {
+			fix_node(e, node);
+			break;
+		}
+		unite(e, node->out[0], 0, node->in[0]);
+		break;
 	case VTAC_MAX_POOL:
 	case VTAC_AVG_POOL:
 	case VTAC_RESIZE:
-	case VTAC_RESHAPE:
 	case VTAC_IDENTITY:
 		unite(e, node->out[0], 0, node->in[0]);
 		break;

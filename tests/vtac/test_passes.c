@@ -414,6 +414,57 @@ TEST(matrices_are_multiplied_by_a_constant_one)
 	}
 }
 
+/* A perceptron of rows, which are divided in between and put together again. */
+static void make_perceptron(struct net *net, int64_t units)
+{
+	const int64_t dims[] = { 1, 24, 32 }, parts[] = { 2, 12 * 64 / units, units };
+	struct vtac_tensor *x;
+	struct vtac_node *node;
+
+	net_begin(net, 84);
+	x = vtac_tensor_shaped(net->g, "x", VTAC_F32, 3, dims);
+	assert_int_equal(vtac_graph_input(net->g, x), 0);
+	node = net_node(net, VTAC_MATMUL, "first", x,
+			net_const(net, 2, (const int64_t[]){ 32, 64 }), NULL);
+	x = net_relu(net, node->out[0], "relu");
+	node = net_node(net, VTAC_RESHAPE, "parts", x,
+			vtac_tensor_const(net->g, "shape", VTAC_I64, 1, (const int64_t[]){ 3 },
+					  parts, true), NULL);
+	node = net_node(net, VTAC_MATMUL, "second", node->out[0],
+			net_const(net, 2, (const int64_t[]){ units, 16 }), NULL);
+	net_output(net, net_relu(net, node->out[0], "last"));
+}
+
+/* Rows of whole blocks are the same memory in another shape, if the core has one row at a time. */
+TEST(reshapes_between_products_of_rows_are_the_cards)
+{
+	static const struct {
+		int64_t units;
+		unsigned int batch, reshapes;	/* of the CPU's: before all and behind */
+	} cases[] = { { 64, 1, 2 }, { 16, 1, 2 }, { 8, 1, 3 }, { 16, 2, 3 }, { 64, 2, 2 } };
+
+	for (unsigned int c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct vtac_options opt = { .no_prune = true };
+		unsigned int n = 0;
+		struct net net;
+
+		make_perceptron(&net, cases[c].units);
+		net_core(&opt);
+		opt.core.batch = cases[c].batch;
+		net_pass(&net, vtac_pass_shape, &opt);
+		net_keeps_values(&net, vtac_pass_fuse, &opt);
+		assert_int_equal(net_count(&net, VTAC_CLIP), 0);
+		net_pass(&net, vtac_pass_partition, &opt);
+		for (unsigned int i = 0; i < net.g->n_nodes; i++)
+			if (net.g->nodes[i]->device != VTAC_CARD) {
+				assert_int_equal(net.g->nodes[i]->op, VTAC_RESHAPE);
+				n++;
+			}
+		assert_int_equal(n, cases[c].reshapes);
+		net_end(&net);
+	}
+}
+
 /* Pads as wide as the kernel and wider, and outputs of which only the end is cut off. */
 TEST(all_pads_are_the_cards)
 {

@@ -717,6 +717,22 @@ static void split_heads(struct maker *m, struct vtac_tensor *x, const struct hea
 	}
 }
 
+/* The part of each head times one matrix, with limits. */
+static struct vtac_tensor *hidden(struct maker *m, struct vtac_tensor *x, const struct heads *h)
+{
+	int64_t units = rnd(m, 2) ? m->core->block : 1 + rnd(m, 20);
+	struct vtac_node *clip = vtac_node_new(m->g, VTAC_CLIP, NULL, 1, 1);
+
+	x = x ? reshaped(m, x, 3, (int64_t[]) { h->n, h->tokens * h->heads, h->size }) : NULL;
+	x = projected(m, x, units);
+	if (!x || !clip || vtac_node_set_in(m->g, clip, 0, x))
+		return NULL;
+	clip->attr.clip.lo = -1;
+	clip->attr.clip.hi = 2;
+	return reshaped(m, made(m, clip, 3, x->dims), 3,
+			(int64_t[]) { h->n, h->tokens, h->heads * units });
+}
+
 /* Add attention over the pixels of a picture, with Softmax or without. */
 static int add_attention(struct maker *m)
 {
@@ -749,6 +765,8 @@ static int add_attention(struct maker *m)
 	}
 	s = transposed(m, multiplied(m, s, qkv[2]), (int[]) { 0, 2, 1, 3 });
 	s = reshaped(m, s, 3, (int64_t[]) { h.n, h.tokens, h.heads * h.size });
+	if (rnd(m, 2))
+		s = hidden(m, s, &h);
 	s = transposed(m, projected(m, s, outputs), (int[]) { 0, 2, 1 });
 	last = vtac_node_new(m->g, VTAC_RESHAPE, NULL, 2, 1);
 	if (!s || to_shape(m, s, last, 4, shape))
