@@ -49,6 +49,7 @@ int fuse_gather(struct vtac_graph *g, struct vtac_node *node);
 int fuse_product(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_window.c */
+int fuse_dead_taps(struct vtac_graph *g, struct vtac_node *node);
 int fuse_wide_pads(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposed_end(struct vtac_graph *g, struct vtac_node *node);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fusion: windows that the card has only in two steps. A convolution of each channel by one 1 moves
+ * Fusion: taps that meet padding alone, and windows that the card has only in two steps. A convolution of each channel by one 1 moves
  * a picture: with pads around it adds zeros, without them it cuts rows and columns off the end.
  */
+#include <string.h>
+
 #include "fuse_impl.h"
 
 /* That convolution: a kernel whose 1 is at @at, with pads; @y has its shape. */
@@ -39,6 +41,75 @@ static struct vtac_node *add_mover(struct vtac_graph *g, const struct vtac_node 
 static int64_t reach_of(const struct vtac_window *w, int i)
 {
 	return (w->kernel[i] - 1) * w->dilation[i];
+}
+
+/* Does tap @k of axis @i meet a value of the input at any of @out outputs? */
+static bool is_live(const struct vtac_window *w, int i, int64_t k, int64_t in, int64_t out)
+{
+	int64_t at = k * w->dilation[i] - w->pad[i], last = at + (out - 1) * w->stride[i];
+
+	if (at >= 0)
+		return at < in;
+	/* The first output whose place is not before the input. */
+	return last >= 0 && at + (-at + w->stride[i] - 1) / w->stride[i] * w->stride[i] < in;
+}
+
+/* Taps [*first, *end) of axis @i: the live ones, and others if their pads would be negative. */
+static void find_live(const struct vtac_window *w, int i, int64_t in, int64_t out,
+		      int64_t *first, int64_t *end)
+{
+	int64_t dil = w->dilation[i];
+
+	*first = 0;
+	*end = w->kernel[i];
+	while (*first + 1 < *end && (*first + 1) * dil <= w->pad[i] &&
+	       !is_live(w, i, *first, in, out))
+		++*first;
+	while (*end - 1 > *first && (w->kernel[i] - *end + 1) * dil <= w->pad[2 + i] &&
+	       !is_live(w, i, *end - 1, in, out))
+		--*end;
+}
+
+/* Widely dilated kernels at small pictures, as in DeepLab's pyramid, lose their outer taps. */
+int fuse_dead_taps(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_window *w = &node->attr.conv.window;
+	const struct vtac_tensor *from = node->n_in > 1 ? node->in[1] : NULL;
+	int64_t first[2], end[2], dims[4], planes;
+	struct vtac_tensor *t;
+	float *to;
+
+	if (node->op != VTAC_CONV || !fuse_is_const(from) || vtac_elements(node->out[0]) < 1)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		find_live(w, i, node->in[0]->dims[2 + i], node->out[0]->dims[2 + i], &first[i],
+			  &end[i]);
+		dims[2 + i] = end[i] - first[i];
+	}
+	if (dims[2] == w->kernel[0] && dims[3] == w->kernel[1])
+		return 0;
+	dims[0] = from->dims[0];
+	dims[1] = from->dims[1];
+	planes = dims[0] * dims[1];
+	to = vtac_alloc(g, (uint64_t)(planes * dims[2] * dims[3]), sizeof(*to));
+	if (!to)
+		return -1;
+	for (int64_t p = 0; p < planes; p++)
+		for (int64_t y = 0; y < dims[2]; y++)
+			memcpy(to + (p * dims[2] + y) * dims[3],
+			       (const float *)from->data +
+			       (p * w->kernel[0] + first[0] + y) * w->kernel[1] + first[1],
+			       (size_t)dims[3] * sizeof(*to));
+	t = vtac_tensor_const(g, from->name, VTAC_F32, 4, dims, to, false);
+	if (!t || vtac_node_set_in(g, node, 1, t))
+		return -1;
+	t->quant = from->quant;
+	for (int i = 0; i < 2; i++) {
+		w->pad[i] -= first[i] * w->dilation[i];
+		w->pad[2 + i] -= (w->kernel[i] - end[i]) * w->dilation[i];
+		w->kernel[i] = dims[2 + i];
+	}
+	return 1;
 }
 
 /* More zeros do not belong to a network, and their kernel would be large. */

@@ -96,6 +96,44 @@ TEST(fusion_moves_pads)
 	}
 }
 
+/* A kernel of 3x3 at a picture of 6 rows and 9 columns: its taps that meet a value, by dilation. */
+TEST(fusion_drops_taps_that_meet_padding_alone)
+{
+	static const struct {
+		int64_t dilation, stride, pad, kernel[2];
+	} cases[] = {
+		{ 1, 1, 1, { 3, 3 } }, { 5, 1, 5, { 3, 3 } }, { 6, 1, 6, { 1, 3 } },
+		{ 8, 1, 8, { 1, 3 } }, { 9, 1, 9, { 1, 1 } }, { 36, 1, 36, { 1, 1 } },
+		/* Outputs at rows 0 and 4, at columns 0, 4 and 8. */
+		{ 5, 4, 5, { 2, 3 } }, { 8, 4, 8, { 1, 3 } },
+		/* The taps before would leave a negative pad. */
+		{ 10, 1, 7, { 2, 3 } },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct vtac_options opt = { 0 };
+		struct vtac_tensor *y;
+		struct vtac_window *w;
+		struct net net;
+
+		net_begin(&net, i);
+		y = net_conv(&net, net_input(&net, 3, 6, i == 8 ? 20 : 9), "conv", 3, 4, 3);
+		w = &y->producer->attr.conv.window;
+		for (int k = 0; k < 2; k++) {
+			w->dilation[k] = cases[i].dilation;
+			w->stride[k] = cases[i].stride;
+			w->pad[k] = cases[i].pad;
+			w->pad[2 + k] = i == 8 ? 13 : cases[i].pad;
+		}
+		net_output(&net, y);
+		net_pass(&net, vtac_pass_shape, &opt);
+		net_keeps_values(&net, vtac_pass_fuse, &opt);
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(w->kernel[k], cases[i].kernel[k]);
+		net_end(&net);
+	}
+}
+
 /* Hard swish written out as x * clip(x + 3, 0, 6) / 6 is one node. */
 TEST(fusion_finds_hard_swish)
 {
