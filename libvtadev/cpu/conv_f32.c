@@ -143,10 +143,28 @@ static uint64_t spot_count(const struct plan *p)
 	return p->direct ? p->spots : STRIP / CPU_LANES;
 }
 
+/* Is there one output, of all inputs? */
+static bool is_row(const struct vtacpu_window *w)
+{
+	return !w->transposed && w->oh == 1 && w->ow == 1 && w->kh == w->ih && w->kw == w->iw &&
+	       !w->pad_top && !w->pad_left && w->dil_h == 1 && w->dil_w == 1;
+}
+
+/* Fewer images are not worth bringing the weights into another order. */
+#define IMAGES_LEAST	4u
+
+/* Are outputs of images the product of two matrices, so that each weight is read once? */
+static bool is_matrix(const struct vtacpu_window *w)
+{
+	return is_row(w) && w->groups == 1 && w->n >= IMAGES_LEAST;
+}
+
 static uint64_t scratch_bytes(const struct plan *p)
 {
 	uint64_t floats = input_floats(p);
 
+	if (is_matrix(&p->win))
+		return cpu_matrix_scratch();
 	return floats > VTACPU_BYTES_MAX ? floats :
 	       floats * sizeof(float) + spot_count(p) * sizeof(struct cpu_spot) +
 	       p->taps * sizeof(uint32_t);
@@ -466,13 +484,6 @@ static void run_by_taps(struct group *g, const struct vtacpu_window *w)
 	}
 }
 
-/* Is there one output, of all inputs? */
-static bool is_row(const struct vtacpu_window *w)
-{
-	return !w->transposed && w->oh == 1 && w->ow == 1 && w->kh == w->ih && w->kw == w->iw &&
-	       !w->pad_top && !w->pad_left && w->dil_h == 1 && w->dil_w == 1;
-}
-
 static void run_row(const struct group *g)
 {
 	const struct cpu_product *p = &g->product;
@@ -483,6 +494,25 @@ static void run_row(const struct group *g)
 
 	cpu_row_f32(&row);
 	finish_values(g, 0, p->rows);
+}
+
+/* The rows of all images, @depth values each, times the weights. */
+static void run_matrix(const struct vtacpu_conv_f32 *p, void *const *io, size_t depth,
+		       void *scratch)
+{
+	const struct vtacpu_matrices m = {
+		.m = p->win.n, .n = p->win.oc, .k = (uint32_t)depth, .a_row = (uint32_t)depth,
+		.a_col = 1, .b_row = 1, .b_col = (uint32_t)depth,
+	};
+	const float *bias = io[2], *res = io[3];
+	float *y = io[4];
+
+	for (size_t i = 0; bias && i < m.m; i++)
+		memcpy(y + i * m.n, bias, m.n * sizeof(*y));
+	cpu_matrix_f32(&m, io[0], io[1], y, bias, scratch);
+	for (size_t i = 0; res && i < (size_t)m.m * m.n; i++)
+		y[i] += res[i];
+	cpu_act(&p->act, y, (size_t)m.m * m.n);
 }
 
 void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch)
@@ -503,6 +533,10 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 		},
 	};
 
+	if (is_matrix(w)) {
+		run_matrix(p, io, depth, scratch);
+		return;
+	}
 	if (is_in_place(&plan))
 		for (size_t l = 0; l < ic; l++)
 			at[l] = (uint32_t)(l * in);

@@ -402,6 +402,14 @@ struct cpu_row {
 };
 void cpu_row_f32(const struct cpu_row *p);
 
+/*
+ * The product of one matrix, as @m says: y = a * b, or y += a * b with @resume, in the order of k.
+ * @scratch is of cpu_matrix_scratch() bytes.
+ */
+void cpu_matrix_f32(const struct vtacpu_matrices *m, const float *a, const float *b, float *y,
+		    bool resume, void *scratch);
+uint64_t cpu_matrix_scratch(void);
+
 /* Spots for @n neighbouring columns; returns how many they are. */
 uint32_t cpu_put_spots(struct cpu_spot *spots, uint32_t n, uint32_t in, uint32_t out);
 

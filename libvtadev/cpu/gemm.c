@@ -206,11 +206,11 @@ static uint32_t put_panels(const struct part *part, struct cpu_spot *spots, uint
 	return count;
 }
 
-static void product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
-		    const float *c, float *y, struct room *room)
+void cpu_matrix_f32(const struct vtacpu_matrices *m, const float *a, const float *b, float *y,
+		    bool resume, void *scratch)
 {
-	const struct vtacpu_matrices *m = &p->mat;
 	const struct part part = size_part(m);
+	struct room *room = scratch;
 	struct cpu_product product = {
 		.a_row = m->a_row, .a_col = m->a_col, .rows = m->m, .b = room->b, .at = room->at,
 		.spots = room->spots, .y_row = m->n,
@@ -226,29 +226,28 @@ static void product(const struct vtacpu_gemm_f32 *p, const float *a, const float
 		for (uint32_t l = 0; l < m->k; l += part.rows) {
 			product.a = a + (size_t)l * m->a_col;
 			product.k = min_u32(part.rows, m->k - l);
-			product.resume = l > 0;
+			product.resume = resume || l > 0;
 			fill_panels(m, &part, room->b,
 				    b + (size_t)j * m->b_col + (size_t)l * m->b_row,
 				    (uint32_t)product.k, cols);
 			cpu_mac_f32(&product);
 		}
-		for (size_t i = 0; i < m->m; i++)
-			finish_row(p, c ? c + i * m->c_row + (size_t)j * m->c_col : NULL,
-				   y + i * m->n + j, cols);
 	}
 }
 
-static void row_product(const struct vtacpu_gemm_f32 *p, const float *a, const float *b,
-			const float *c, float *y)
+uint64_t cpu_matrix_scratch(void)
 {
-	const struct vtacpu_matrices *m = &p->mat;
+	return sizeof(struct room);
+}
+
+static void row_product(const struct vtacpu_matrices *m, const float *a, const float *b, float *y)
+{
 	const struct cpu_row row = {
 		.x = a, .step = m->a_col, .w = b, .row = m->b_col, .col = m->b_row, .k = m->k,
 		.n = m->n, .y = y,
 	};
 
 	cpu_row_f32(&row);
-	finish_row(p, c, y, m->n);
 }
 
 void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch)
@@ -263,9 +262,11 @@ void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scr
 		const float *add = c ? c + batch_at(m->batch, m->c_batch, i) : NULL;
 
 		if (m->m == 1)
-			row_product(p, x, w, add, y);
+			row_product(m, x, w, y);
 		else
-			product(p, x, w, add, y, scratch);
+			cpu_matrix_f32(m, x, w, y, false, scratch);
+		for (size_t r = 0; r < m->m; r++)
+			finish_row(p, add ? add + r * m->c_row : NULL, y + r * m->n, m->n);
 	}
 }
 

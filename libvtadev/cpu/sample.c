@@ -139,20 +139,6 @@ static uint64_t bin_work(const struct vtacpu_roi_align *p)
 	return cpu_mul(16, cpu_mul(rows, cols));
 }
 
-int cpu_roi_align_need(const struct vtacpu_roi_align *p, struct vtacpu_need *need)
-{
-	const uint32_t x[] = { p->n, p->c, p->h, p->w };
-	const uint32_t y[] = { p->count, p->c, p->oh, p->ow };
-
-	if (cpu_flag_ok(need, p->max) || cpu_flag_ok(need, p->half))
-		return -1;
-	if (!cpu_count(x, 4) || !cpu_count(y, 4) || p->samples > SAMPLES_MAX)
-		return cpu_bad(need, "a size is 0, or too large");
-	need->work = cpu_mul(cpu_count(y, 4), bin_work(p));
-	return cpu_operand(need, cpu_count(x, 4), 4) || cpu_operand(need, 4ull * p->count, 4) ||
-	       cpu_operand(need, p->count, 8) || cpu_operand(need, cpu_count(y, 4), 4) ? -1 : 0;
-}
-
 /* One of the two values around @x, and the weight of the second; false: outside. */
 struct between {
 	uint32_t first, second;
@@ -174,45 +160,47 @@ static bool find_between(float x, uint32_t size, struct between *b)
 	return true;
 }
 
-/* A bin: samples from its first corner on. */
-struct bin {
+/* The four values around a sample, and their weights. */
+struct around {
+	uint32_t at[4];
+	float weight[4];
+};
+
+/* Samples of bins, in the order of the bins: as many as a small cache has beside pictures. */
+#define AROUND_MAX	512u
+
+/* The samples of a bin, or a part of them. */
+struct bin_part {
+	uint32_t bin, count;
+	bool first, last;	/* of the bin's samples */
+};
+
+/* What is known of a region before its values are looked at. */
+struct samples {
+	struct around around[AROUND_MAX];
+	struct bin_part parts[AROUND_MAX];
+	uint32_t count, part_count;
+};
+
+/* A region: its first corner, and the size and samples of its bins. */
+struct region {
 	float top, left, height, width;
 	uint32_t rows, cols;
 };
 
-static float pool_bin(const struct vtacpu_roi_align *p, const float *x, const struct bin *bin)
+int cpu_roi_align_need(const struct vtacpu_roi_align *p, struct vtacpu_need *need)
 {
-	float sum = 0, most = 0;
-	bool any = false;
+	const uint32_t x[] = { p->n, p->c, p->h, p->w };
+	const uint32_t y[] = { p->count, p->c, p->oh, p->ow };
 
-	for (uint32_t i = 0; i < bin->rows; i++) {
-		float at = bin->top + ((float)i + 0.5f) * bin->height / (float)bin->rows;
-		struct between v, h;
-
-		if (!find_between(at, p->h, &v))
-			continue;
-		for (uint32_t j = 0; j < bin->cols; j++) {
-			const float *a = x + (size_t)v.first * p->w;
-			const float *b = x + (size_t)v.second * p->w;
-			float w[4], value[4];
-
-			at = bin->left + ((float)j + 0.5f) * bin->width / (float)bin->cols;
-			if (!find_between(at, p->w, &h))
-				continue;
-			w[0] = (1 - v.part) * (1 - h.part);
-			w[1] = (1 - v.part) * h.part;
-			w[2] = v.part * (1 - h.part);
-			w[3] = v.part * h.part;
-			value[0] = w[0] * a[h.first];
-			value[1] = w[1] * a[h.second];
-			value[2] = w[2] * b[h.first];
-			value[3] = w[3] * b[h.second];
-			sum += value[0] + value[1] + value[2] + value[3];
-			for (uint32_t k = 0; k < 4; k++, any = true)
-				most = !any || value[k] > most ? value[k] : most;
-		}
-	}
-	return p->max ? most : sum / (float)(bin->rows * bin->cols);
+	if (cpu_flag_ok(need, p->max) || cpu_flag_ok(need, p->half))
+		return -1;
+	if (!cpu_count(x, 4) || !cpu_count(y, 4) || p->samples > SAMPLES_MAX)
+		return cpu_bad(need, "a size is 0, or too large");
+	need->work = cpu_mul(cpu_count(y, 4), bin_work(p));
+	return cpu_operand(need, cpu_count(x, 4), 4) || cpu_operand(need, 4ull * p->count, 4) ||
+	       cpu_operand(need, p->count, 8) || cpu_operand(need, cpu_count(y, 4), 4) ||
+	       cpu_scratch(need, sizeof(struct samples)) ? -1 : 0;
 }
 
 static uint32_t samples_of(uint32_t samples, float size)
@@ -224,44 +212,147 @@ static uint32_t samples_of(uint32_t samples, float size)
 	return n > 1 ? n < SAMPLES_MAX ? (uint32_t)n : SAMPLES_MAX : 1;
 }
 
-static void align_one(const struct vtacpu_roi_align *p, const float *x, const float *roi, float *y)
+static struct region place_region(const struct vtacpu_roi_align *p, const float *roi)
 {
 	float off = p->half ? 0.5f : 0, box[4];
-	struct bin bin;
+	struct region r;
 
 	for (uint32_t i = 0; i < 4; i++)
 		box[i] = roi[i] * p->scale - off;
-	bin.width = box[2] - box[0];
-	bin.height = box[3] - box[1];
+	r.left = box[0];
+	r.top = box[1];
+	r.width = box[2] - box[0];
+	r.height = box[3] - box[1];
 	if (!p->half) {
-		bin.width = bin.width > 1 ? bin.width : 1;
-		bin.height = bin.height > 1 ? bin.height : 1;
+		r.width = r.width > 1 ? r.width : 1;
+		r.height = r.height > 1 ? r.height : 1;
 	}
-	bin.width /= (float)p->ow;
-	bin.height /= (float)p->oh;
-	bin.rows = samples_of(p->samples, bin.height);
-	bin.cols = samples_of(p->samples, bin.width);
-	for (size_t c = 0; c < p->c; c++)
-		for (uint32_t i = 0; i < p->oh; i++)
-			for (uint32_t j = 0; j < p->ow; j++) {
-				bin.top = box[1] + (float)i * bin.height;
-				bin.left = box[0] + (float)j * bin.width;
-				*y++ = pool_bin(p, x + c * p->h * p->w, &bin);
+	r.width /= (float)p->ow;
+	r.height /= (float)p->oh;
+	r.rows = samples_of(p->samples, r.height);
+	r.cols = samples_of(p->samples, r.width);
+	return r;
+}
+
+static struct around find_around(const struct vtacpu_roi_align *p, const struct between *v,
+				 const struct between *h)
+{
+	uint32_t above = v->first * p->w, below = v->second * p->w;
+
+	return (struct around) {
+		{ above + h->first, above + h->second, below + h->first, below + h->second },
+		{ (1 - v->part) * (1 - h->part), (1 - v->part) * h->part,
+		  v->part * (1 - h->part), v->part * h->part },
+	};
+}
+
+/* The sum of four weighted values, or the greatest of them and @v. */
+CPU_INLINE float add_around(const float *x, const struct around *a, bool max, float v)
+{
+	float value[4];
+
+#pragma GCC unroll 4
+	for (uint32_t k = 0; k < 4; k++)
+		value[k] = a->weight[k] * x[a->at[k]];
+	if (!max)
+		return v + (value[0] + value[1] + value[2] + value[3]);
+#pragma GCC unroll 4
+	for (uint32_t k = 0; k < 4; k++)
+		v = value[k] > v ? value[k] : v;
+	return v;
+}
+
+/* The values of the bins whose samples there are, of all channels. */
+static void pool_samples(const struct vtacpu_roi_align *p, const struct region *r,
+			 struct samples *s, const float *x, float *y)
+{
+	float count = (float)(r->rows * r->cols);
+
+	for (size_t c = 0; c < p->c; c++) {
+		const float *plane = x + c * p->h * p->w;
+		const struct around *a = s->around;
+
+		for (uint32_t i = 0; i < s->part_count; i++) {
+			const struct bin_part *part = &s->parts[i];
+			float *to = y + c * p->oh * p->ow + part->bin;
+			const struct around *end = a + part->count;
+			float v = part->first ? 0 : *to;
+
+			if (part->first && p->max && a < end)
+				v = a->weight[0] * plane[a->at[0]];
+			for (; a < end; a++)
+				v = add_around(plane, a, p->max, v);
+			*to = part->last && !p->max ? v / count : v;
+		}
+	}
+	s->count = 0;
+	s->part_count = 0;
+}
+
+static void end_part(struct samples *s, uint32_t bin, uint32_t from, bool first, bool last)
+{
+	s->parts[s->part_count++] = (struct bin_part) { bin, s->count - from, first, last };
+}
+
+/* Finds the samples of a bin; when there is no more room, what is there is pooled. */
+static void add_bin(const struct vtacpu_roi_align *p, const struct region *r, uint32_t bin,
+		    struct samples *s, const float *x, float *y)
+{
+	float top = r->top + (float)(bin / p->ow) * r->height;
+	float left = r->left + (float)(bin % p->ow) * r->width;
+	uint32_t from = s->count;
+	bool first = true;
+
+	for (uint32_t i = 0; i < r->rows; i++) {
+		float at = top + ((float)i + 0.5f) * r->height / (float)r->rows;
+		struct between v, h;
+
+		if (!find_between(at, p->h, &v))
+			continue;
+		for (uint32_t j = 0; j < r->cols; j++) {
+			at = left + ((float)j + 0.5f) * r->width / (float)r->cols;
+			if (!find_between(at, p->w, &h))
+				continue;
+			if (s->count == AROUND_MAX) {
+				if (s->count > from) {
+					end_part(s, bin, from, first, false);
+					first = false;
+				}
+				pool_samples(p, r, s, x, y);
+				from = 0;
 			}
+			s->around[s->count++] = find_around(p, &v, &h);
+		}
+	}
+	end_part(s, bin, from, first, true);
+}
+
+static void align_one(const struct vtacpu_roi_align *p, const float *x, const float *roi, float *y,
+		      struct samples *s)
+{
+	struct region r = place_region(p, roi);
+
+	s->count = 0;
+	s->part_count = 0;
+	for (uint32_t bin = 0; bin < p->oh * p->ow; bin++) {
+		add_bin(p, &r, bin, s, x, y);
+		if (s->part_count == AROUND_MAX - 1)
+			pool_samples(p, &r, s, x, y);
+	}
+	pool_samples(p, &r, s, x, y);
 }
 
 void vtacpu_roi_align(const struct vtacpu_roi_align *p, void *const *io, void *scratch)
 {
 	size_t each = (size_t)p->c * p->oh * p->ow, image = (size_t)p->c * p->h * p->w;
 
-	(void)scratch;
 	for (size_t i = 0; i < p->count; i++) {
 		int64_t n = ((const int64_t *)io[2])[i];
 		float *y = (float *)io[3] + i * each;
 
 		if (n >= 0 && n < p->n)
 			align_one(p, (const float *)io[0] + (size_t)n * image,
-				  (const float *)io[1] + 4 * i, y);
+				  (const float *)io[1] + 4 * i, y, scratch);
 		else
 			memset(y, 0, each * sizeof(*y));
 	}

@@ -4,6 +4,7 @@
  * shapes: integers to the bit, floats within what another order of the sums may change.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,8 +147,27 @@ static struct vtacpu_window rnd_large_window(void)
 		w.pad_left = 0;
 		w.dil_h = 1;
 		w.dil_w = 1;
+		w.n = 1 + rnd(9);
+	} else if (!flat && rnd(4) == 0) {
+		w.transposed = 1;
+		w.oh = 1 + rnd(2 * w.ih + k);
+		w.ow = 1 + rnd(2 * w.iw + k);
+		w.stride_h = 1 + rnd(3);
+		w.stride_w = 1 + rnd(3);
 	}
 	return w;
+}
+
+/* The place in the input of tap @k, in one direction, or -1. */
+static int64_t place(const struct vtacpu_window *w, int64_t out, int64_t k, bool across)
+{
+	int64_t stride = across ? w->stride_w : w->stride_h, dil = across ? w->dil_w : w->dil_h;
+	int64_t pad = across ? w->pad_left : w->pad_top, size = across ? w->iw : w->ih;
+	int64_t at = w->transposed ? out + pad - k * dil : out * stride - pad + k * dil;
+
+	if (w->transposed)
+		at = at < 0 || at % stride ? -1 : at / stride;
+	return at >= 0 && at < size ? at : -1;
 }
 
 /* Output @at by plain loops, in floats. */
@@ -157,16 +177,16 @@ static float plain_conv(const struct vtacpu_window *w, const float *x, const flo
 	int64_t oy = (int64_t)(at / w->ow % w->oh), ox = (int64_t)(at % w->ow);
 	uint32_t o = channel_of(w, at), each = w->ic / w->groups, group = o / (w->oc / w->groups);
 
+	x += (at / w->ow / w->oh / w->oc * w->ic + group * each) * w->ih * w->iw;
 	for (uint32_t c = 0; c < each; c++)
 		for (uint32_t ky = 0; ky < w->kh; ky++)
 			for (uint32_t kx = 0; kx < w->kw; kx++) {
-				int64_t y = oy * w->stride_h - w->pad_top + ky * w->dil_h;
-				int64_t i = ox * w->stride_w - w->pad_left + kx * w->dil_w;
+				int64_t y = place(w, oy, ky, false), i = place(w, ox, kx, true);
 				size_t tap = ((o * each + c) * w->kh + ky) * w->kw + kx;
 
-				if (y >= 0 && y < w->ih && i >= 0 && i < w->iw)
-					sum += x[((group * each + c) * w->ih + (size_t)y) * w->iw +
-						 (size_t)i] * weights[tap];
+				if (y >= 0 && i >= 0)
+					sum += x[(c * w->ih + (size_t)y) * w->iw + (size_t)i] *
+					       weights[tap];
 			}
 	return sum;
 }
@@ -174,7 +194,7 @@ static float plain_conv(const struct vtacpu_window *w, const float *x, const flo
 /* The order of sums does not depend on strips, parts of the channels or the processor. */
 TEST(conv_of_floats_is_to_the_bit_that_of_plain_loops)
 {
-	for (uint32_t i = 0; i < 60; i++) {
+	for (uint32_t i = 0; i < 100; i++) {
 		struct vtacpu_conv_f32 p = { .win = rnd_large_window(), .has_bias = rnd(2) };
 		struct call c;
 		size_t count;
