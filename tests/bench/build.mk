@@ -19,6 +19,7 @@ BENCH_busy := job.c
 BENCH_devices := layers.c peak.c
 BENCH_devices_card := layers.c
 BENCH_emulator := scalar.c
+BENCH_model := goals.c roofline.c
 BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o
 BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(CORE_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
@@ -39,7 +40,7 @@ PARTS := $(shell echo $(BENCH_GUEST) $(BENCH_HOST) | tr ' ' ,)
 $(call objects,$(BENCH_DIR)/obj,tests/bench,\
 	$$(LIB_CPPFLAGS) -Ilibvtadev/tvm $(PROG_CPPFLAGS) -Icard -Itests/bench -Itests/ops $$(LIB_WARNINGS) -O2 -g)
 
-$(BENCH_DIR)/obj/model.o: LIB_CPPFLAGS += -Icompiler -Itests/vtac/programs
+$(addprefix $(BENCH_DIR)/obj/,model.o goals.o roofline.o): LIB_CPPFLAGS += -Icompiler -Itests/vtac/programs
 
 $(BENCH_DIR)/obj/pool.o: LIB_CPPFLAGS += -Itests/devices
 
