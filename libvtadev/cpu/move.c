@@ -96,19 +96,82 @@ static void move_row(uint32_t bytes, uint32_t n, const uint8_t *x, int32_t xs, u
 		copy_values(8, n, x, xs, y, ys);
 }
 
+/* A plane of 4-byte values: the columns of x are rows of y. */
+struct plane {
+	uint32_t rows, cols;		/* of y */
+	size_t x_row, y_row;		/* from one row of x, or of y, to the next */
+};
+
+CPU_BODY turn_plane_body(bool wide, const struct plane *p, float *y, const float *x)
+{
+	uint32_t r, c = 0;
+
+	(void)wide;
+	for (; c + CPU_LANES <= p->cols; c += CPU_LANES) {
+		const float *from = x + c * p->x_row;
+
+		for (r = 0; r + CPU_LANES <= p->rows; r += CPU_LANES) {
+			for (uint32_t i = 0; i < CPU_LANES; i++)
+				__builtin_prefetch(from + (CPU_LANES + i) * p->x_row + r);
+			cpu_transpose(y + r * p->y_row + c, p->y_row, from + r, p->x_row);
+		}
+		for (; r < p->rows; r++)
+			for (uint32_t i = 0; i < CPU_LANES; i++)
+				memcpy(y + r * p->y_row + c + i, from + i * p->x_row + r, 4);
+	}
+	for (r = 0; r < p->rows; r++)
+		for (uint32_t i = c; i < p->cols; i++)
+			memcpy(y + r * p->y_row + i, x + i * p->x_row + r, 4);
+}
+
+static void turn_plane(const struct plane *p, float *y, const float *x);
+CPU_WIDE(turn_plane, (const struct plane *p, float *y, const float *x), p, y, x)
+
+/*
+ * Rows of y are columns of x, in dimension @last: the dimension that has their neighbours in x
+ * comes before it, if there is one and both are long enough.
+ */
+static bool find_plane(struct vtacpu_move *m, struct plane *plane)
+{
+	uint32_t last = m->rank - 1, i = last;
+
+	if (m->bytes != 4 || m->y_stride[last] != 1 || m->x_stride[last] <= 0 ||
+	    m->dims[last] < CPU_LANES)
+		return false;
+	while (i-- && (m->x_stride[i] != 1 || m->y_stride[i] <= 0 || m->dims[i] < CPU_LANES))
+		;
+	if (i > last)
+		return false;
+	*plane = (struct plane) { m->dims[i], m->dims[last], (size_t)m->x_stride[last],
+				  (size_t)m->y_stride[i] };
+	for (; i + 1 < last; i++) {
+		m->dims[i] = m->dims[i + 1];
+		m->x_stride[i] = m->x_stride[i + 1];
+		m->y_stride[i] = m->y_stride[i + 1];
+	}
+	return true;
+}
+
 void vtacpu_move(const struct vtacpu_move *p, void *const *io, void *scratch)
 {
 	struct vtacpu_move m = collapse(p);
 	uint32_t last = m.rank - 1, at[VTACPU_RANK_MAX] = { 0 };
 	int64_t x = m.x_at, y = m.y_at;
+	struct plane plane;
+	bool turns = find_plane(&m, &plane);
 	size_t rows = 1;
 
 	(void)scratch;
+	last -= turns;
 	for (uint32_t i = 0; i < last; i++)
 		rows *= m.dims[i];
 	while (rows--) {
-		move_row(m.bytes, m.dims[last], (const uint8_t *)io[0] + x * m.bytes,
-			 m.x_stride[last], (uint8_t *)io[1] + y * m.bytes, m.y_stride[last]);
+		if (turns)
+			turn_plane(&plane, (float *)io[1] + y, (const float *)io[0] + x);
+		else
+			move_row(m.bytes, m.dims[last], (const uint8_t *)io[0] + x * m.bytes,
+				 m.x_stride[last], (uint8_t *)io[1] + y * m.bytes,
+				 m.y_stride[last]);
 		for (uint32_t i = last; i--;) {
 			x += m.x_stride[i];
 			y += m.y_stride[i];
