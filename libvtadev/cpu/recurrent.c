@@ -1,10 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recurrent layers: RNN, GRU and LSTM, as ONNX defines them. */
+/*
+ * Recurrent layers: RNN, GRU and LSTM, as ONNX defines them. The gates' sums by the inputs are one
+ * matrix product for many steps; those by the states are made step by step.
+ */
 #include "cpu_impl.h"
+
+/* Rows of inputs that are multiplied at a time. */
+#define ROWS		64u
+/*
+ * From so many states on, r is transposed first, in panels of so many gates: a state then is
+ * multiplied by vectors, which are read one behind the other.
+ */
+#define STATES_LEAST	4u
+#define PANEL		64u
 
 static uint32_t gates_of(uint32_t kind)
 {
 	return kind == VTACPU_LSTM ? 4 : kind == VTACPU_GRU ? 3 : 1;
+}
+
+static uint32_t images_at_once(const struct vtacpu_recurrent *p)
+{
+	return min_u32(p->batch, ROWS);
+}
+
+static uint32_t steps_at_once(const struct vtacpu_recurrent *p)
+{
+	return min_u32(p->steps, ROWS / images_at_once(p));
+}
+
+/* The sums of all gates by @rows rows of inputs. */
+static struct vtacpu_gemm_f32 sums_by_x(const struct vtacpu_recurrent *p, uint32_t rows)
+{
+	return (struct vtacpu_gemm_f32) {
+		.mat = {
+			.batch = { 1, 1, 1 }, .m = rows, .n = gates_of(p->kind) * p->hidden,
+			.k = p->inputs, .a_row = p->inputs, .a_col = 1, .b_row = 1,
+			.b_col = p->inputs, .c_col = 1,
+		},
+		.has_c = p->has_bias, .alpha = 1, .beta = 1,
+	};
+}
+
+/* Scratch memory, in floats from its begin. */
+struct rooms {
+	uint64_t h, c;		/* [images_at_once()][hidden] */
+	uint64_t by_h;		/* [gates][hidden] */
+	uint64_t by_x;		/* [steps_at_once()][images_at_once()][gates][hidden] */
+	uint64_t r;		/* [panels of gates][hidden][PANEL] */
+	uint64_t rest;		/* of vtacpu_gemm_f32() */
+};
+
+static bool is_transposed(const struct vtacpu_recurrent *p)
+{
+	return (uint64_t)p->steps * p->batch >= STATES_LEAST;
+}
+
+/* Sizes are such that each of the rooms has below 2^39 floats, and r below 2^62. */
+static struct rooms place_rooms(const struct vtacpu_recurrent *p)
+{
+	uint64_t images = images_at_once(p), n = p->hidden, gates = gates_of(p->kind) * n;
+	struct rooms room = { .h = 0 };
+
+	room.c = room.h + images * n;
+	room.by_h = room.c + images * n;
+	room.by_x = room.by_h + gates;
+	room.r = room.by_x + steps_at_once(p) * images * gates;
+	room.rest = room.r + (is_transposed(p) ? (gates + PANEL - 1) / PANEL * PANEL * n : 0);
+	return room;
 }
 
 int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *need)
@@ -13,6 +76,8 @@ int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *nee
 	const uint32_t y[] = { p->steps, p->directions, p->batch, p->hidden };
 	uint64_t rows, states = cpu_mul(cpu_mul(p->directions, p->batch), p->hidden);
 	bool lstm = p->kind == VTACPU_LSTM;
+	struct vtacpu_need product = { .why = NULL };
+	struct vtacpu_gemm_f32 by_x;
 
 	if (p->kind > VTACPU_LSTM || (p->directions != 1 && p->directions != 2) || p->reverse > 1 ||
 	    p->linear > 1 || p->cell > lstm || p->has_c > lstm || p->has_p > lstm ||
@@ -32,70 +97,53 @@ int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *nee
 	    cpu_operand_if(need, p->has_p, 3ull * p->directions * p->hidden, 4) ||
 	    cpu_operand(need, cpu_count(y, 4), 4))
 		return -1;
-	/* Sums of the gates by input and by state, the state and the cell of one image. */
-	return cpu_scratch(need, cpu_mul(10ull * p->hidden, 4));
-}
-
-#define PARTS	8u
-
-/* The sum of eight parts, after the products from @l on have been added to them. */
-static float sum_up(float *part, const float *a, const float *b, size_t l, size_t n)
-{
-	float sum = 0;
-
-	for (; l < n; l++)
-		part[l % PARTS] += a[l] * b[l];
-	for (size_t j = 0; j < PARTS; j++)
-		sum += part[j];
-	return sum;
+	by_x = sums_by_x(p, images_at_once(p) * steps_at_once(p));
+	if (cpu_gemm_f32_need(&by_x, &product))
+		return cpu_bad(need, product.why);
+	return cpu_scratch(need, cpu_mul(place_rooms(p).rest, 4) + product.scratch);
 }
 
 static const struct vtacpu_act sigmoid = { .kind = VTACPU_ACT_SIGMOID };
 static const struct vtacpu_act tangent = { .kind = VTACPU_ACT_TANH };
 
-/* One direction of one image: its part of the operands, NULL if left out, and of the scratch. */
-struct cell {
+/* One direction: its part of the operands, NULL if left out. */
+struct layer {
 	const struct vtacpu_recurrent *p;
 	const float *w, *r, *bias, *peep;	/* bias: of w, then of r */
-	float *by_x, *by_h;			/* [gates][hidden]: the sums, with their bias */
-	float *h, *c;
+	const float *panels;			/* of r, or NULL */
+	uint32_t d;
 };
 
-#define ROWS	4u
+/* One image: the sums of its gates by input and by state, with their bias, and its state. */
+struct cell {
+	const struct layer *of;
+	float *by_x, *by_h, *h, *c;
+};
 
-/* sums[i] = row i of @w times x, with its bias, for rows from @first on. */
-CPU_BODY add_up_body(bool wide, float *sums, const float *w, const float *bias, const float *x,
-		     size_t n, size_t first, size_t rows)
+/* by_h of @count gates from @first on: r times x, and the bias. */
+static void add_states(const struct cell *s, const float *x, size_t first, size_t count)
 {
-	size_t i = first, end = first + rows;
+	const struct layer *l = s->of;
+	size_t n = l->p->hidden, end = first + count;
+	const float *bias = l->bias ? l->bias + gates_of(l->p->kind) * n : NULL;
+	struct cpu_row row = { .x = x, .step = 1, .row = n, .col = 1, .k = n };
 
-	(void)wide;
-	for (; i + ROWS <= end; i += ROWS) {
-		cpu_v8 parts[ROWS] = { 0 };
-		size_t l = 0;
+	for (size_t at = first; at < end; at += row.n) {
+		size_t in = at % PANEL;
 
-		for (; l + PARTS <= n; l += PARTS) {
-			cpu_v8 v = *(const cpu_v8 *)(x + l);
-
-#pragma GCC unroll 4
-			for (size_t r = 0; r < ROWS; r++)
-				parts[r] += *(const cpu_v8 *)(w + (i + r) * n + l) * v;
+		row.w = l->r + at * n;
+		row.n = end - at;
+		if (l->panels) {
+			row.w = l->panels + (at - in) * n + in;
+			row.row = 1;
+			row.col = PANEL;
+			row.n = row.n < PANEL - in ? row.n : PANEL - in;
 		}
-		for (size_t r = 0; r < ROWS; r++)
-			sums[i + r] = sum_up((float *)&parts[r], w + (i + r) * n, x, l, n) +
-				      (bias ? bias[i + r] : 0);
-	}
-	for (; i < end; i++) {
-		float part[PARTS] = { 0 };
-
-		sums[i] = sum_up(part, w + i * n, x, 0, n) + (bias ? bias[i] : 0);
+		row.start = bias ? bias + at : NULL;
+		row.y = s->by_h + at;
+		cpu_row_f32(&row);
 	}
 }
-
-static void add_up(float *sums, const float *w, const float *bias, const float *x, size_t n,
-		   size_t first, size_t rows);
-CPU_WIDE(add_up, (float *sums, const float *w, const float *bias, const float *x, size_t n,
-		  size_t first, size_t rows), sums, w, bias, x, n, first, rows)
 
 /* gate[i] += by_h[i], and what the cell @c gives if there is a peephole */
 static void add_gate(float *gate, const float *by_h, const float *peep, const float *c, size_t n)
@@ -108,6 +156,7 @@ static void add_gate(float *gate, const float *by_h, const float *peep, const fl
 
 static void step_rnn(struct cell *s, size_t n)
 {
+	add_states(s, s->h, 0, n);
 	for (size_t i = 0; i < n; i++)
 		s->h[i] = s->by_x[i] + s->by_h[i];
 	cpu_act(&tangent, s->h, n);
@@ -116,18 +165,19 @@ static void step_rnn(struct cell *s, size_t n)
 /* Gates are z, r, h. */
 static void step_gru(struct cell *s, size_t n)
 {
-	const float *bias = s->bias ? s->bias + 3 * n : NULL;
 	float *z = s->by_x, *r = s->by_x + n, *new = s->by_x + 2 * n, *by_h = s->by_h + 2 * n;
+	bool linear = s->of->p->linear;
 
+	add_states(s, s->h, 0, linear ? 3 * n : 2 * n);
 	add_gate(z, s->by_h, NULL, NULL, 2 * n);
 	cpu_act(&sigmoid, z, 2 * n);
-	if (!s->p->linear) {
+	if (!linear) {
 		for (size_t i = 0; i < n; i++)
 			s->by_h[i] = r[i] * s->h[i];
-		add_up(s->by_h, s->r, bias, s->by_h, n, 2 * n, n);
+		add_states(s, s->by_h, 2 * n, n);
 	}
 	for (size_t i = 0; i < n; i++)
-		new[i] += s->p->linear ? r[i] * by_h[i] : by_h[i];
+		new[i] += linear ? r[i] * by_h[i] : by_h[i];
 	cpu_act(&tangent, new, n);
 	for (size_t i = 0; i < n; i++)
 		s->h[i] = (1 - z[i]) * new[i] + z[i] * s->h[i];
@@ -137,8 +187,9 @@ static void step_gru(struct cell *s, size_t n)
 static void step_lstm(struct cell *s, size_t n)
 {
 	float *in = s->by_x, *out = in + n, *forget = in + 2 * n, *new = in + 3 * n;
-	const float *by_h = s->by_h, *peep = s->peep;
+	const float *by_h = s->by_h, *peep = s->of->peep;
 
+	add_states(s, s->h, 0, 4 * n);
 	add_gate(in, by_h, peep, s->c, n);
 	add_gate(forget, by_h + 2 * n, peep ? peep + 2 * n : NULL, s->c, n);
 	add_gate(new, by_h + 3 * n, NULL, NULL, n);
@@ -155,6 +206,20 @@ static void step_lstm(struct cell *s, size_t n)
 		s->h[i] = out[i] * s->h[i];
 }
 
+static void run_step(struct cell *s, float *y)
+{
+	const struct vtacpu_recurrent *p = s->of->p;
+	size_t n = p->hidden;
+
+	if (p->kind == VTACPU_LSTM)
+		step_lstm(s, n);
+	else if (p->kind == VTACPU_GRU)
+		step_gru(s, n);
+	else
+		step_rnn(s, n);
+	memcpy(y, p->cell ? s->c : s->h, n * sizeof(*y));
+}
+
 static void start(float *state, const float *from, size_t n)
 {
 	if (from)
@@ -163,48 +228,91 @@ static void start(float *state, const float *from, size_t n)
 		memset(state, 0, n * sizeof(*state));
 }
 
-static void run_cell(struct cell *s, void *const *io, uint32_t d, uint32_t image)
+/* Images [@image, @image + @images) through @steps steps: all of one, if there are more images. */
+static void run_steps(const struct layer *l, void *const *io, float *scratch, uint32_t image,
+		      uint32_t images, uint32_t first, uint32_t steps)
 {
-	const struct vtacpu_recurrent *p = s->p;
-	size_t n = p->hidden, rows = gates_of(p->kind) * n;
-	bool reverse = d ? true : p->reverse;
+	const struct vtacpu_recurrent *p = l->p;
+	size_t n = p->hidden, gates = gates_of(p->kind) * n;
+	struct vtacpu_gemm_f32 by_x = sums_by_x(p, steps * images);
+	bool reverse = l->d ? true : p->reverse;
+	uint32_t begin = reverse ? p->steps - first - steps : first;
+	const struct rooms room = place_rooms(p);
+	void *const of_x[] = {
+		(float *)io[0] + ((size_t)begin * p->batch + image) * p->inputs,
+		(float *)l->w, (float *)l->bias, scratch + room.by_x,
+	};
 
-	for (size_t k = 0; k < p->steps; k++) {
-		size_t t = reverse ? p->steps - 1 - k : k;
-		const float *x = (const float *)io[0] + (t * p->batch + image) * p->inputs;
-		float *y = (float *)io[7] + ((t * p->directions + d) * p->batch + image) * n;
+	vtacpu_gemm_f32(&by_x, of_x, scratch + room.rest);
+	for (uint32_t k = 0; k < steps; k++) {
+		size_t t = reverse ? steps - 1 - k : k;
+		float *y = (float *)io[7] +
+			   (((begin + t) * p->directions + l->d) * p->batch + image) * n;
 
-		add_up(s->by_x, s->w, s->bias, x, p->inputs, 0, rows);
-		add_up(s->by_h, s->r, s->bias ? s->bias + rows : NULL, s->h, n, 0, rows);
-		if (p->kind == VTACPU_LSTM)
-			step_lstm(s, n);
-		else if (p->kind == VTACPU_GRU)
-			step_gru(s, n);
-		else
-			step_rnn(s, n);
-		memcpy(y, p->cell ? s->c : s->h, n * sizeof(*y));
+		for (uint32_t i = 0; i < images; i++) {
+			struct cell s = {
+				.of = l, .by_x = scratch + room.by_x + (t * images + i) * gates,
+				.by_h = scratch + room.by_h, .h = scratch + room.h + i * n,
+				.c = scratch + room.c + i * n,
+			};
+
+			run_step(&s, y + i * n);
+		}
+	}
+}
+
+static void run_layer(const struct layer *l, void *const *io, float *scratch)
+{
+	const struct vtacpu_recurrent *p = l->p;
+	const struct rooms room = place_rooms(p);
+	uint32_t images, steps;
+
+	for (uint32_t image = 0; image < p->batch; image += images) {
+		size_t at = ((size_t)l->d * p->batch + image) * p->hidden;
+
+		images = min_u32(images_at_once(p), p->batch - image);
+		start(scratch + room.h, io[4] ? (const float *)io[4] + at : NULL,
+		      (size_t)images * p->hidden);
+		start(scratch + room.c, io[5] ? (const float *)io[5] + at : NULL,
+		      (size_t)images * p->hidden);
+		for (uint32_t first = 0; first < p->steps; first += steps) {
+			steps = min_u32(steps_at_once(p), p->steps - first);
+			run_steps(l, io, scratch, image, images, first, steps);
+		}
+	}
+}
+
+/* Rows of each panel are columns of r. */
+static void fill_panels(struct layer *l, float *to)
+{
+	uint32_t n = l->p->hidden, gates = gates_of(l->p->kind) * n;
+
+	l->panels = to;
+	for (uint32_t at = 0; at < gates; at += PANEL) {
+		uint32_t count = min_u32(PANEL, gates - at);
+		struct vtacpu_move move = vtacpu_transpose(4, 2, (uint32_t[]) { count, n },
+							   (uint32_t[]) { 1, 0 });
+		void *const io[] = { (float *)l->r + (size_t)at * n, to + (size_t)at * n };
+
+		move.y_stride[0] = PANEL;
+		vtacpu_move(&move, io, NULL);
 	}
 }
 
 void vtacpu_recurrent(const struct vtacpu_recurrent *p, void *const *io, void *scratch)
 {
-	size_t n = p->hidden, rows = gates_of(p->kind) * n;
+	size_t n = p->hidden, gates = gates_of(p->kind) * n;
 
-	for (uint32_t d = 0; d < p->directions; d++)
-		for (uint32_t image = 0; image < p->batch; image++) {
-			size_t at = ((size_t)d * p->batch + image) * n;
-			struct cell s = {
-				.p = p,
-				.w = (const float *)io[1] + d * rows * p->inputs,
-				.r = (const float *)io[2] + d * rows * n,
-				.bias = io[3] ? (const float *)io[3] + d * 2 * rows : NULL,
-				.peep = io[6] ? (const float *)io[6] + d * 3 * n : NULL,
-				.by_x = scratch, .by_h = (float *)scratch + 4 * n,
-				.h = (float *)scratch + 8 * n, .c = (float *)scratch + 9 * n,
-			};
+	for (uint32_t d = 0; d < p->directions; d++) {
+		struct layer l = {
+			.p = p, .d = d, .w = (const float *)io[1] + d * gates * p->inputs,
+			.r = (const float *)io[2] + d * gates * n,
+			.bias = io[3] ? (const float *)io[3] + d * 2 * gates : NULL,
+			.peep = io[6] ? (const float *)io[6] + d * 3 * n : NULL,
+		};
 
-			start(s.h, io[4] ? (const float *)io[4] + at : NULL, n);
-			start(s.c, io[5] ? (const float *)io[5] + at : NULL, n);
-			run_cell(&s, io, d, image);
-		}
+		if (is_transposed(p))
+			fill_panels(&l, (float *)scratch + place_rooms(p).r);
+		run_layer(&l, io, scratch);
+	}
 }

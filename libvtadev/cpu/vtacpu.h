@@ -577,7 +577,8 @@ void vtacpu_cum_sum(const struct vtacpu_cum_sum *p, void *const *io, void *scrat
  * cell the cells. Operators and the order of gates are ONNX's, with its default activations: RNN
  * one gate, GRU z, r, h (linear: linear_before_reset), LSTM i, o, f, c; peepholes i, o, f. The
  * second direction, and with reverse the first, goes from the last step to the first. c, peepholes
- * and cell are of LSTM alone. Sums are of eight parts.
+ * and cell are of LSTM alone. A gate's sums by input and by state are made apart, each in the order
+ * of its values.
  */
 enum vtacpu_recurrent_kind { VTACPU_RNN = 0, VTACPU_GRU, VTACPU_LSTM };
 struct vtacpu_recurrent {

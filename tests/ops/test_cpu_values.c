@@ -331,6 +331,41 @@ TEST(casts)
 	}
 }
 
+/* Places of a block, and behind the last one, with a value in it that no int32 is, or none. */
+TEST(casts_of_many_values)
+{
+	static const float beyond[] = { NAN, 3e9f, -3e9f, 2147483648.0f, -2147483648.0f, INFINITY };
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_cast p = { 1 + rnd(70), VTACPU_F32, types[1 + rnd(5)] };
+		struct vtacpu_cast back = { p.count, p.y_type, VTACPU_F32 };
+		struct call c, d;
+		float *x;
+
+		prepare(&c, VTACPU_CAST, &p, 1);
+		prepare(&d, VTACPU_CAST, &back, 0);
+		x = c.io[0];
+		for (uint32_t j = 0; j < p.count; j++)
+			x[j] *= 200;
+		if (i % 2)
+			x[rnd((uint32_t)p.count)] = beyond[rnd(6)];
+		run(&c, VTACPU_CAST, &p);
+		for (uint32_t j = 0; j < p.count; j++) {
+			int64_t want = isnan(x[j]) ? 0 : x[j] >= 9223372036854775808.0f ?
+				       INT64_MAX : (int64_t)x[j];
+
+			assert_int_equal(get(c.io[1], p.y_type, j), p.y_type == VTACPU_BOOL ?
+					 x[j] != 0 : wrap(p.y_type, want));
+		}
+		run(&d, VTACPU_CAST, &back);
+		for (uint32_t j = 0; j < p.count; j++)
+			assert_true(((float *)d.io[1])[j] ==
+				    (float)get(d.io[0], p.y_type, j));
+		drop(&c);
+		drop(&d);
+	}
+}
+
 /* ---- many values ---- */
 
 TEST(reductions_of_integers)
@@ -634,6 +669,8 @@ TEST(last_of_equal_values_and_nan)
 
 /* ---- recurrent layers ---- */
 
+#define SIZE_MAX_OF_LAYER	80
+
 static double sigmoid(double x)
 {
 	return 1 / (1 + exp(-x));
@@ -658,7 +695,7 @@ static double gate(const struct vtacpu_recurrent *p, const struct call *c, uint3
 static void step(const struct vtacpu_recurrent *p, const struct call *c, uint32_t d,
 		 const double *x, double *h, double *cell)
 {
-	double before[4], reset[4];
+	double before[SIZE_MAX_OF_LAYER], reset[SIZE_MAX_OF_LAYER];
 	uint32_t n = p->hidden;
 
 	memcpy(before, h, sizeof(before));
@@ -666,7 +703,7 @@ static void step(const struct vtacpu_recurrent *p, const struct call *c, uint32_
 		reset[i] = sigmoid(gate(p, c, d, 1, i, x, 0) + gate(p, c, d, 1, i, before, 1));
 	for (uint32_t i = 0; i < n; i++) {
 		const float *peep = p->has_p ? (float *)c->io[6] + 3 * d * n + i : NULL;
-		double v[4] = { 0 }, z, by_h, mixed[4];
+		double v[4] = { 0 }, z, by_h, mixed[SIZE_MAX_OF_LAYER];
 
 		if (p->kind == VTACPU_RNN) {
 			h[i] = tanh(gate(p, c, d, 0, i, x, 0) + gate(p, c, d, 0, i, before, 1));
@@ -692,7 +729,7 @@ static void step(const struct vtacpu_recurrent *p, const struct call *c, uint32_
 static void check_recurrent(const struct vtacpu_recurrent *p, const struct call *c, uint32_t d,
 			    uint32_t image)
 {
-	double x[4], h[4] = { 0 }, cell[4] = { 0 };
+	double x[SIZE_MAX_OF_LAYER], h[SIZE_MAX_OF_LAYER] = { 0 }, cell[SIZE_MAX_OF_LAYER] = { 0 };
 
 	for (uint32_t i = 0; i < p->hidden; i++) {
 		size_t at = ((size_t)d * p->batch + image) * p->hidden + i;
@@ -713,6 +750,23 @@ static void check_recurrent(const struct vtacpu_recurrent *p, const struct call 
 	}
 }
 
+static void run_recurrent(struct vtacpu_recurrent *p)
+{
+	struct call c;
+
+	if (p->kind == VTACPU_LSTM) {
+		p->has_c = rnd(2);
+		p->has_p = rnd(2);
+		p->cell = rnd(2);
+	}
+	prepare(&c, VTACPU_RECURRENT, p, 1);
+	run(&c, VTACPU_RECURRENT, p);
+	for (uint32_t d = 0; d < p->directions; d++)
+		for (uint32_t image = 0; image < p->batch; image++)
+			check_recurrent(p, &c, d, image);
+	drop(&c);
+}
+
 TEST(recurrent_layers)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
@@ -721,19 +775,28 @@ TEST(recurrent_layers)
 			.inputs = 1 + rnd(4), .hidden = 1 + rnd(4), .directions = 1 + rnd(2),
 			.reverse = rnd(2), .linear = rnd(2), .has_bias = rnd(2), .has_h = rnd(2),
 		};
-		struct call c;
 
-		if (p.kind == VTACPU_LSTM) {
-			p.has_c = rnd(2);
-			p.has_p = rnd(2);
-			p.cell = rnd(2);
-		}
-		prepare(&c, VTACPU_RECURRENT, &p, 1);
-		run(&c, VTACPU_RECURRENT, &p);
-		for (uint32_t d = 0; d < p.directions; d++)
-			for (uint32_t image = 0; image < p.batch; image++)
-				check_recurrent(&p, &c, d, image);
-		drop(&c);
+		run_recurrent(&p);
+	}
+}
+
+/* More steps, images and gates than the kernel takes at a time; few values, as states amplify. */
+TEST(large_recurrent_layers)
+{
+	static const uint32_t sizes[][4] = {
+		{ 131, 1, 3, 2 }, { 2, 67, 2, 3 }, { 45, 3, 9, 8 }, { 1, 3, 19, 70 },
+		{ 2, 2, 8, 70 }, { 2, 70, 3, 17 }, { 1, 1, 70, 9 },
+	};
+
+	for (uint32_t i = 0; i < 3 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const uint32_t *size = sizes[i / 3];
+		struct vtacpu_recurrent p = {
+			.kind = i % 3, .steps = size[0], .batch = size[1], .inputs = size[2],
+			.hidden = size[3], .directions = 1 + rnd(2), .reverse = rnd(2),
+			.linear = rnd(2), .has_bias = rnd(2), .has_h = rnd(2),
+		};
+
+		run_recurrent(&p);
 	}
 }
 
