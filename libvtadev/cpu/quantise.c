@@ -70,25 +70,53 @@ int cpu_dequantise_need(const struct vtacpu_dequantise *p, struct vtacpu_need *n
 	return affine_need(need, dims, vtacpu_type_bytes(p->type), 4, p->has_zero);
 }
 
+/* From a zero point of so much on, a difference with 8 bits may need more than 32. */
+#define WHOLE_SMALL	(1 << 30)
+
+/* The difference of the two as a float, whatever their size. */
+CPU_INLINE float scaled(int32_t v, int32_t zero, float scale)
+{
+	return (float)((int64_t)v - zero) * scale;
+}
+
+CPU_BODY dequantise_row_body(bool wide, float *y, const void *x, uint32_t type, float scale,
+			     int32_t zero, uint32_t n)
+{
+	/* Of 8 bits, less a zero point as small: it needs no more than 32. */
+	bool is_small = zero >= -WHOLE_SMALL && zero <= WHOLE_SMALL;
+
+	(void)wide;
+	if (type == VTACPU_I32)
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = scaled(((const int32_t *)x)[i], zero, scale);
+	else if (!is_small)
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = scaled(cpu_value(x, i, type == VTACPU_U8, 0), zero, scale);
+	else if (type == VTACPU_U8)
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = (float)(((const uint8_t *)x)[i] - zero) * scale;
+	else
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = (float)(((const int8_t *)x)[i] - zero) * scale;
+}
+
+static void dequantise_row(float *y, const void *x, uint32_t type, float scale, int32_t zero,
+			   uint32_t n);
+CPU_WIDE(dequantise_row, (float *y, const void *x, uint32_t type, float scale, int32_t zero,
+			  uint32_t n), y, x, type, scale, zero, n)
+
 void vtacpu_dequantise(const struct vtacpu_dequantise *p, void *const *io, void *scratch)
 {
 	const float *scales = io[1];
 	const int32_t *zeros = io[2];
+	const uint8_t *x = io[0];
 	float *y = io[3];
-	size_t at = 0;
+	size_t row = (size_t)p->inner * vtacpu_type_bytes(p->type);
 
 	(void)scratch;
-	for (size_t i = 0; i < (size_t)p->outer * p->channels; i++) {
-		float scale = scales[i % p->channels];
-		int64_t zero = zeros ? zeros[i % p->channels] : 0;
-
-		for (uint32_t j = 0; j < p->inner; j++, at++) {
-			int64_t v = p->type == VTACPU_I32 ? ((const int32_t *)io[0])[at] :
-				    cpu_value(io[0], at, p->type == VTACPU_U8, 0);
-
-			y[at] = (float)(v - zero) * scale;
-		}
-	}
+	for (size_t i = 0; i < (size_t)p->outer * p->channels; i++, x += row, y += p->inner)
+		dequantise_row(y, x, p->type, scales[i % p->channels],
+			       zeros ? zeros[i % p->channels] : 0, p->inner);
 }
 
 /* As much of a core as packing needs. */

@@ -77,9 +77,9 @@ CPU_INLINE float reduce_two(uint32_t op, float a, float b)
 	switch (op) {
 	case VTACPU_REDUCE_MAX:
 	case VTACPU_REDUCE_LOG_SUM_EXP:
-		return a > b || a != a ? a : b;
+		return (a > b) | (a != a) ? a : b;
 	case VTACPU_REDUCE_MIN:
-		return a < b || a != a ? a : b;
+		return (a < b) | (a != a) ? a : b;
 	case VTACPU_REDUCE_PROD:
 		return a * b;
 	default:
@@ -129,9 +129,9 @@ void reduce_into(uint32_t op, const float *x, float *y, size_t n, bool first)
 			y[j] = reduce_two(op, y[j], x[j]);
 }
 
-/* x [outer][each][inner] */
+/* x [outer][each][inner], by an operator that is a constant */
 CPU_INLINE
-void reduce_block(uint32_t op, const float *x, float *y, size_t outer, size_t each, size_t inner)
+void reduce_block_by(uint32_t op, const float *x, float *y, size_t outer, size_t each, size_t inner)
 {
 	for (size_t o = 0; o < outer; o++, y += inner) {
 		if (inner == 1) {
@@ -143,6 +143,26 @@ void reduce_block(uint32_t op, const float *x, float *y, size_t outer, size_t ea
 			reduce_into(op, x, y, inner, i == 0);
 	}
 }
+
+/* The frequent operators have loops of their own. */
+CPU_BODY reduce_block_body(bool wide, uint32_t op, const float *x, float *y, size_t outer,
+			   size_t each, size_t inner)
+{
+	(void)wide;
+	if (op == VTACPU_REDUCE_MEAN || op == VTACPU_REDUCE_SUM)
+		reduce_block_by(VTACPU_REDUCE_SUM, x, y, outer, each, inner);
+	else if (op == VTACPU_REDUCE_MAX)
+		reduce_block_by(VTACPU_REDUCE_MAX, x, y, outer, each, inner);
+	else if (op == VTACPU_REDUCE_MIN)
+		reduce_block_by(VTACPU_REDUCE_MIN, x, y, outer, each, inner);
+	else
+		reduce_block_by(op, x, y, outer, each, inner);
+}
+
+static void reduce_block(uint32_t op, const float *x, float *y, size_t outer, size_t each,
+			 size_t inner);
+CPU_WIDE(reduce_block, (uint32_t op, const float *x, float *y, size_t outer, size_t each,
+			size_t inner), op, x, y, outer, each, inner)
 
 /* Are the axes neighbours? Then x is [outer][each][inner]. */
 static bool is_block(const struct vtacpu_reduce_f32 *p, size_t *outer, size_t *inner)
@@ -168,13 +188,7 @@ static void reduce_floats(const struct vtacpu_reduce_f32 *p, const float *x, flo
 	struct walk w;
 
 	if (is_block(p, &outer, &inner)) {
-		/* The frequent ones have loops of their own. */
-		if (p->op == VTACPU_REDUCE_MEAN || p->op == VTACPU_REDUCE_SUM)
-			reduce_block(VTACPU_REDUCE_SUM, x, y, outer, each, inner);
-		else if (p->op == VTACPU_REDUCE_MAX)
-			reduce_block(VTACPU_REDUCE_MAX, x, y, outer, each, inner);
-		else
-			reduce_block(p->op, x, y, outer, each, inner);
+		reduce_block(p->op, x, y, outer, each, inner);
 		return;
 	}
 	walk_start(&w, p);

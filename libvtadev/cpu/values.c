@@ -365,21 +365,99 @@ static int64_t whole_of(float x)
 	return x >= -9223372036854775808.0f ? (int64_t)x : x < 0 ? INT64_MIN : 0;
 }
 
+/* Values whose size is compared at once: within these limits they become int32. */
+#define AT_ONCE		16u
+#define WHOLE_LIMIT	2147483648.0f
+
+CPU_INLINE void cast_float(uint32_t type, void *y, size_t at, float x)
+{
+	put_integer(y, at, type, type == VTACPU_BOOL ? x != 0 : whole_of(x));
+}
+
+/* To a type of at most 32 bits, a constant. */
+CPU_INLINE void cast_floats(uint32_t type, void *y, const float *x, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + AT_ONCE <= n; i += AT_ONCE) {
+		uint32_t beyond = 0;
+
+		for (size_t j = i; j < i + AT_ONCE; j++)
+			beyond |= !(x[j] > -WHOLE_LIMIT && x[j] < WHOLE_LIMIT);
+		if (beyond)
+			for (size_t j = i; j < i + AT_ONCE; j++)
+				cast_float(type, y, j, x[j]);
+		else
+			for (size_t j = i; j < i + AT_ONCE; j++)
+				put_integer(y, j, type, (int32_t)x[j]);
+	}
+	for (; i < n; i++)
+		cast_float(type, y, i, x[i]);
+}
+
+/* Of a type, a constant. */
+CPU_INLINE void cast_integers(uint32_t type, float *y, const void *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = type == VTACPU_I64 ? (float)integer_at(x, i, type) :
+		       (float)(int32_t)integer_at(x, i, type);
+}
+
+CPU_BODY to_floats_body(bool wide, uint32_t type, float *y, const void *x, size_t n)
+{
+	(void)wide;
+	switch (type) {
+	case VTACPU_F32:
+		memcpy(y, x, n * sizeof(*y));
+		return;
+	case VTACPU_I8:
+		cast_integers(VTACPU_I8, y, x, n);
+		return;
+	case VTACPU_I32:
+		cast_integers(VTACPU_I32, y, x, n);
+		return;
+	case VTACPU_I64:
+		cast_integers(VTACPU_I64, y, x, n);
+		return;
+	default:
+		cast_integers(VTACPU_U8, y, x, n);
+	}
+}
+
+CPU_BODY of_floats_body(bool wide, uint32_t type, void *y, const float *x, size_t n)
+{
+	(void)wide;
+	switch (type) {
+	case VTACPU_I8:
+	case VTACPU_U8:
+		cast_floats(VTACPU_U8, y, x, n);
+		return;
+	case VTACPU_I32:
+		cast_floats(VTACPU_I32, y, x, n);
+		return;
+	case VTACPU_BOOL:
+		for (size_t i = 0; i < n; i++)
+			((uint8_t *)y)[i] = x[i] != 0;
+		return;
+	default:
+		for (size_t i = 0; i < n; i++)
+			cast_float(type, y, i, x[i]);
+	}
+}
+
+static void to_floats(uint32_t type, float *y, const void *x, size_t n);
+CPU_WIDE(to_floats, (uint32_t type, float *y, const void *x, size_t n), type, y, x, n)
+static void of_floats(uint32_t type, void *y, const float *x, size_t n);
+CPU_WIDE(of_floats, (uint32_t type, void *y, const float *x, size_t n), type, y, x, n)
+
 void vtacpu_cast(const struct vtacpu_cast *p, void *const *io, void *scratch)
 {
-	const float *x = io[0];
-	float *y = io[1];
-
 	(void)scratch;
-	for (size_t i = 0; i < p->count; i++) {
-		if (p->x_type == VTACPU_F32 && p->y_type == VTACPU_F32)
-			y[i] = x[i];
-		else if (p->y_type == VTACPU_F32)
-			y[i] = (float)integer_at(io[0], i, p->x_type);
-		else if (p->x_type == VTACPU_F32)
-			put_integer(io[1], i, p->y_type, p->y_type == VTACPU_BOOL ?
-					x[i] != 0 : whole_of(x[i]));
-		else
+	if (p->y_type == VTACPU_F32)
+		to_floats(p->x_type, io[1], io[0], p->count);
+	else if (p->x_type == VTACPU_F32)
+		of_floats(p->y_type, io[1], io[0], p->count);
+	else
+		for (size_t i = 0; i < p->count; i++)
 			put_integer(io[1], i, p->y_type, integer_at(io[0], i, p->x_type));
-	}
 }

@@ -347,7 +347,7 @@ TEST(random_moves)
 		for (uint32_t j = 0; j < rank; j++) {
 			uint32_t k = rnd(j + 1);
 
-			dims[j] = 1 + rnd(5);
+			dims[j] = 1 + (j < 3 ? rnd(20) : rnd(5));
 			perm[j] = perm[k];
 			perm[k] = j;
 		}
@@ -480,6 +480,30 @@ TEST(quantising)
 	assert_memory_equal(c.io[3], ((float[]) { 500000, -2.5f, -2147483649.0f, 2147483646.0f }),
 			    16);
 	drop(&c);
+}
+
+/* Rows of any length, and zero points with which a difference needs more than 32 bits. */
+TEST(dequantising_bytes)
+{
+	static const int32_t zeros[] = { 0, 128, -7, INT32_MIN, INT32_MAX };
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_dequantise p = { 1, 2, 1 + rnd(40), i % 2 ? VTACPU_I8 : VTACPU_U8, 1 };
+		struct call c;
+
+		prepare(&c, VTACPU_DEQUANTISE, &p, 0);
+		memcpy(c.io[1], (float[]) { 0.5f, 3 }, 8);
+		memcpy(c.io[2], (int32_t[]) { zeros[rnd(5)], zeros[rnd(5)] }, 8);
+		run(&c, VTACPU_DEQUANTISE, &p);
+		for (uint32_t j = 0; j < 2 * p.inner; j++) {
+			int64_t v = byte(c.io[0], j, p.type == VTACPU_U8);
+			float want = (float)(v - ((int32_t *)c.io[2])[j / p.inner]) *
+				     ((float *)c.io[1])[j / p.inner];
+
+			assert_true(((float *)c.io[3])[j] == want);
+		}
+		drop(&c);
+	}
 }
 
 TEST(packing)
