@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,8 +20,8 @@
 
 /* Bytes that are copied between two checks whether to stop. */
 #define PIECE		((size_t)1 << 20)
-/* Bytes of a device's own memory that are filled at once: each has a call of its driver. */
-#define FILL_PIECE	32768u
+/* Bytes of a device's own memory that are filled at once, where memory for more is missing. */
+#define FILL_PIECE	4096u
 /* Questions whether to stop for each look at the clock. */
 #define CLOCK_EVERY	16u
 /* Reading the processor's time is a system call: only after the other clock's deadline. */
@@ -325,23 +326,34 @@ static void fill_bytes(uint8_t *to, uint32_t pattern, size_t len)
 		memcpy(to + n, to, len - n < n ? len - n : n);
 }
 
+/* As much of a piece of the device's own memory as one call of its driver fills. */
+static size_t fill_by_device(struct local_space *space, const struct local_piece *piece,
+			     uint32_t pattern)
+{
+	struct local_piece to = *piece;
+	uint8_t few[FILL_PIECE], *many = malloc(to.len);
+
+	if (!many && to.len > sizeof(few))
+		to.len = sizeof(few);
+	fill_bytes(many ? many : few, pattern, to.len);
+	local_put(space, &to, many ? many : few);
+	free(many);
+	return to.len;
+}
+
 static size_t fill_piece(struct local_space *space, uint64_t dst, uint32_t pattern,
 			 unsigned int phase, size_t len, struct local_outcome *outcome)
 {
 	struct local_piece to = { .len = len < PIECE ? len : PIECE };
-	uint8_t some[FILL_PIECE];
 
 	pattern = pattern >> phase * 8 | (uint32_t)((uint64_t)pattern << (32 - phase * 8));
 	local_begin(space);
 	outcome->addr = (uint32_t)dst;
 	outcome->reason = local_find_piece(space, dst, true, &to);
-	if (!outcome->reason && to.ptr) {
+	if (!outcome->reason && to.ptr)
 		fill_bytes(to.ptr, pattern, to.len);
-	} else if (!outcome->reason) {
-		to.len = to.len < sizeof(some) ? to.len : sizeof(some);
-		fill_bytes(some, pattern, to.len);
-		local_put(space, &to, some);
-	}
+	else if (!outcome->reason)
+		to.len = fill_by_device(space, &to, pattern);
 	local_end(space);
 	return outcome->reason ? 0 : to.len;
 }
