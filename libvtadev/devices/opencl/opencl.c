@@ -333,30 +333,27 @@ static int ocl_clear(void *device, uint64_t offset, size_t size)
 static int ocl_map(void *device, uint32_t first, size_t count, const uint32_t *entries)
 {
 	const struct ocl *ocl = device;
+	cl_event done;
+	cl_int err;
 
+	err = clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->rack.pages, CL_FALSE,
+				   first * sizeof(*entries), count * sizeof(*entries), entries, 0,
+				   NULL, &done);
 	return check_call(ocl, "clEnqueueWriteBuffer",
-			  clEnqueueWriteBuffer(ocl->queues[RUNS], ocl->rack.pages, CL_TRUE,
-					       first * sizeof(*entries),
-					       count * sizeof(*entries), entries, 0, NULL,
-					       NULL));
+			  err ? err : rack_wait(ocl->queues[RUNS], done));
 }
 
 /* Rows from place to place of the arena: one command would need the same pitch for both. */
 static cl_int copy_inside(const struct ocl *ocl, cl_command_queue queue,
-			  const struct vtadev_device_rows *r)
+			  const struct vtadev_device_rows *r, cl_event *done)
 {
-	cl_event done = NULL;
 	cl_int err = 0;
 
 	for (size_t i = 0; i < r->rows && !err; i++)
 		err = clEnqueueCopyBuffer(queue, ocl->rack.arena, ocl->rack.arena,
 					  (size_t)r->src.offset + i * r->src.pitch,
 					  (size_t)r->dst.offset + i * r->dst.pitch, r->width, 0,
-					  NULL, i + 1 < r->rows ? NULL : &done);
-	if (!done)
-		return err;
-	err = clWaitForEvents(1, &done);
-	clReleaseEvent(done);
+					  NULL, i + 1 < r->rows ? NULL : done);
 	return err;
 }
 
@@ -366,19 +363,20 @@ static int ocl_copy(void *device, const struct vtadev_device_rows *r)
 	cl_command_queue queue = ocl->queues[r->width * r->rows < BULK ? WORDS : BULKS];
 	const size_t none[3] = { 0 }, region[3] = { r->width, r->rows, 1 };
 	const size_t to[3] = { (size_t)r->dst.offset }, from[3] = { (size_t)r->src.offset };
+	cl_event done;
 	cl_int err;
 
 	if (r->dst.ptr)
-		err = clEnqueueReadBufferRect(queue, ocl->rack.arena, CL_TRUE, from, none, region,
+		err = clEnqueueReadBufferRect(queue, ocl->rack.arena, CL_FALSE, from, none, region,
 					      r->src.pitch, 0, r->dst.pitch, 0, r->dst.ptr, 0,
-					      NULL, NULL);
+					      NULL, &done);
 	else if (r->src.ptr)
-		err = clEnqueueWriteBufferRect(queue, ocl->rack.arena, CL_TRUE, to, none, region,
+		err = clEnqueueWriteBufferRect(queue, ocl->rack.arena, CL_FALSE, to, none, region,
 					       r->dst.pitch, 0, r->src.pitch, 0, r->src.ptr, 0,
-					       NULL, NULL);
+					       NULL, &done);
 	else
-		err = copy_inside(ocl, queue, r);
-	return check_call(ocl, "copy", err);
+		err = copy_inside(ocl, queue, r, &done);
+	return check_call(ocl, "copy", err ? err : rack_wait(queue, done));
 }
 
 /* ---- Cores ---- */

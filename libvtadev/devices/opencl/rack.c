@@ -10,8 +10,10 @@
  * Commands of a slot are in the order of one command queue, so a thread may enqueue copies for its
  * slot while another one leads. Buffers are replaced between two rounds only.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rack.h"
 
@@ -19,6 +21,30 @@
 /* Launches between two checks, at most: of a stream that is alone, and of several. */
 #define AHEAD_ALONE	16u
 #define AHEAD_SHARED	4u
+/* Questions whether a command is done that have no pause, and nanoseconds between later ones. */
+#define ASK_AT_ONCE	32u
+#define ASK_EVERY	20000
+
+/* ---- Waiting ---- */
+
+cl_int rack_wait(cl_command_queue queue, cl_event event)
+{
+	const struct timespec pause = { 0, ASK_EVERY };
+	cl_int status = CL_QUEUED, err = clFlush(queue);
+
+	for (unsigned int asked = 0; !err; asked++) {
+		err = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
+				     &status, NULL);
+		if (status <= CL_COMPLETE)
+			break;
+		if (asked < ASK_AT_ONCE)
+			sched_yield();
+		else
+			nanosleep(&pause, NULL);
+	}
+	clReleaseEvent(event);
+	return err ? err : status;
+}
 
 /* ---- Buffers ---- */
 
@@ -228,11 +254,7 @@ cl_int rack_get(struct rack *rack, const struct rack_core *core, enum kernels_bu
 	err = clEnqueueReadBuffer(rack->queue, rack->buffers[buffer], CL_FALSE,
 				  core->slot * rack->sizes[buffer], size, to, 0, NULL, &done);
 	pthread_mutex_unlock(&rack->lock);
-	if (err)
-		return err;
-	err = clWaitForEvents(1, &done);
-	clReleaseEvent(done);
-	return err;
+	return err ? err : rack_wait(rack->queue, done);
 }
 
 cl_int rack_zero(struct rack *rack, const struct rack_core *core, enum kernels_buffer buffer,
@@ -289,6 +311,7 @@ static cl_int launch(const struct rack *rack, const struct round *round)
 	const size_t items = rack->items * round->streams;
 	const cl_uint shared = round->streams > 1 || !rack->wide;
 	bool wide = round->wide;
+	cl_event done;
 	cl_int err;
 
 	err = clSetKernelArg(rack->stream, RACK_ARGUMENTS + 1, sizeof(shared), &shared);
@@ -306,10 +329,11 @@ static cl_int launch(const struct rack *rack, const struct round *round)
 	}
 	if (err)
 		return err;
-	return clEnqueueReadBuffer(rack->queue, rack->buffers[KERNELS_STATE], CL_TRUE,
-				   round->first * sizeof(*rack->states),
-				   (round->end - round->first) * sizeof(*rack->states),
-				   rack->states + round->first, 0, NULL, NULL);
+	err = clEnqueueReadBuffer(rack->queue, rack->buffers[KERNELS_STATE], CL_FALSE,
+				  round->first * sizeof(*rack->states),
+				  (round->end - round->first) * sizeof(*rack->states),
+				  rack->states + round->first, 0, NULL, &done);
+	return err ? err : rack_wait(rack->queue, done);
 }
 
 static void end_round(struct rack *rack, const struct round *round, cl_int err)

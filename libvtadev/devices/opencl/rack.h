@@ -63,6 +63,13 @@ struct rack {
 	unsigned int growers;		/* threads that wait to replace buffers */
 };
 
+/*
+ * rack_wait() - wait for @event of @queue, and release it. Returns 0 or an error of the command.
+ * NVIDIA's driver lets no other thread enqueue while one is in a call of it that waits; so this
+ * asks again and again.
+ */
+cl_int rack_wait(cl_command_queue queue, cl_event event);
+
 /* Of a zeroed rack: from here on rack_destroy() is due. */
 void rack_prepare(struct rack *rack);
 /* Make kernels, once the fields are set. */
