@@ -20,7 +20,7 @@
 #define SLOTS_FIRST	4u
 /* Launches between two checks, at most: of a stream that is alone, and of several. */
 #define AHEAD_ALONE	16u
-#define AHEAD_SHARED	4u
+#define AHEAD_SHARED	8u
 /* Questions whether a command is done that have no pause, and nanoseconds between later ones. */
 #define ASK_AT_ONCE	32u
 #define ASK_EVERY	20000
@@ -275,10 +275,24 @@ cl_int rack_zero(struct rack *rack, const struct rack_core *core, enum kernels_b
 /* A round's launches: copied from the active streams, and used without the lock. */
 struct round {
 	unsigned int streams, launches;
+	unsigned int over;		/* streams that the last one ended */
 	bool wide;			/* before the first launch of vta_stream */
 	bool listed;			/* @slots is to be written */
 	unsigned int first, end;	/* slots whose states are read */
 };
+
+/*
+ * Twice as many as before, or half: a slot whose stream is over idles for half of its round, and
+ * all of them while the host is between two rounds, which takes as long as half a launch.
+ */
+static unsigned int count_launches(const struct round *last, unsigned int most)
+{
+	unsigned int idle = last->over * last->launches;
+	unsigned int n = idle > last->streams ? last->launches / 2 : 2 * last->launches;
+
+	n = n < most ? n : most;
+	return n ? n : 1;
+}
 
 static void begin_round(struct rack *rack, struct round *round)
 {
@@ -296,12 +310,10 @@ static void begin_round(struct rack *rack, struct round *round)
 			round->end = core->slot + 1;
 	}
 	round->listed |= n != rack->listed;
-	round->streams = n;
 	rack->listed = n;
 	ahead = n == 1 ? AHEAD_ALONE : AHEAD_SHARED;
-	round->launches = round->listed ? 1 : 2 * round->launches;
-	if (round->launches > ahead)
-		round->launches = ahead;
+	round->launches = count_launches(round, ahead);
+	round->streams = n;
 	core = TAILQ_FIRST(&rack->active);
 	round->wide = core->state->status == VTA_WIDE;
 }
@@ -336,10 +348,11 @@ static cl_int launch(const struct rack *rack, const struct round *round)
 	return err ? err : rack_wait(rack->queue, done);
 }
 
-static void end_round(struct rack *rack, const struct round *round, cl_int err)
+static void end_round(struct rack *rack, struct round *round, cl_int err)
 {
 	struct rack_core *core = TAILQ_FIRST(&rack->active), *next;
 
+	round->over = 0;
 	/* Streams that joined meanwhile are behind those of the round. */
 	for (unsigned int i = 0; i < round->streams; i++, core = next) {
 		next = TAILQ_NEXT(core, next);
@@ -349,6 +362,7 @@ static void end_round(struct rack *rack, const struct round *round, cl_int err)
 		core->over = err || (core->state->status != VTA_RUN &&
 				     core->state->status != VTA_WIDE) ||
 			     core->memory->stop(core->memory->space);
+		round->over += core->over;
 		if (core->over) {
 			TAILQ_REMOVE(&rack->active, core, next);
 			pthread_cond_signal(&core->wake);
