@@ -10,6 +10,7 @@
 
 #define REPEATS		9u
 #define WALK_BYTES	(8 * MIB)
+#define PAGE		4096u
 /* Apart from what the driver hands out by itself, from the bottom up. */
 #define WALK_ADDR	0xc0000000u
 
@@ -69,7 +70,7 @@ static double time_cpu_map(void *arg)
 	must(create(job), "making a buffer");
 	start = now_ns();
 	must(vtadev_buf_map(job->buf, &ptr), "mapping a buffer");
-	for (size_t i = 0; i < job->bytes; i += 4096)
+	for (size_t i = 0; i < job->bytes; i += PAGE)
 		((volatile char *)ptr)[i] = 1;
 	end = now_ns();
 	vtadev_buf_free(job->buf);
@@ -145,17 +146,21 @@ void bench_map(struct bench *bench)
 /* Page walks of the first access to all of a buffer. */
 static uint64_t walks(struct bench *bench, struct vtadev_buf *buf)
 {
+	/* A ring of one page, which the card walks for to read the NOP. */
+	const struct vtadev_queue_opts opts = { .ring_entries = PAGE / sizeof(struct vta_desc) };
 	const struct vta_desc nop = vtadev_desc_nop();
 	struct vtadev_counters before, after;
+	struct vtadev_queue *queue;
 	uint64_t seq;
 
-	/* The ring's own page: to have been walked for before. */
-	must(vtadev_submit(bench->queue, &nop, 1, &seq), "submitting");
-	must(vtadev_wait(bench->queue, seq, -1), "waiting");
+	must(vtadev_queue_create(bench->dev, &opts, &queue), "making a queue");
+	must(vtadev_submit(queue, &nop, 1, &seq), "submitting");
+	must(vtadev_wait(queue, seq, -1), "waiting");
 	must(vtadev_counters(bench->dev, &before), "reading counters");
-	must(vtadev_fill(bench->queue, buf, 0, 0, vtadev_buf_size(buf), &seq), "fill");
-	must(vtadev_wait(bench->queue, seq, -1), "waiting for a fill");
+	must(vtadev_fill(queue, buf, 0, 0, vtadev_buf_size(buf), &seq), "fill");
+	must(vtadev_wait(queue, seq, -1), "waiting for a fill");
 	must(vtadev_counters(bench->dev, &after), "reading counters");
+	vtadev_queue_destroy(queue);
 	return after.page_walks - before.page_walks;
 }
 
@@ -209,11 +214,11 @@ void bench_walks(struct bench *bench)
 	struct json_object *list = json_object_new_array();
 
 	printf("\nPage walks for each MiB, first access (counted by the card)\n");
-	allocated_walks(bench, "card memory, 4 KiB pages", VTADEV_CARD, WALK_ADDR + 4096,
+	allocated_walks(bench, "card memory, 4 KiB pages", VTADEV_CARD, WALK_ADDR + PAGE,
 			WALKS_PAGES, list);
 	allocated_walks(bench, "card memory, 2 MiB blocks", VTADEV_CARD, WALK_ADDR,
 			WALKS_BLOCKS, list);
-	allocated_walks(bench, "host memory, 4 KiB pages", VTADEV_HOST, WALK_ADDR + 4096,
+	allocated_walks(bench, "host memory, 4 KiB pages", VTADEV_HOST, WALK_ADDR + PAGE,
 			WALKS_PAGES, list);
 	/* The kernel gives as many blocks as it has. */
 	allocated_walks(bench, "host memory, 2 MiB blocks where they are",
