@@ -20,6 +20,9 @@
 
 #define CONTROL		"/dev/virtio-ports/vta-emu%u"
 #define CARDS_MAX	7
+/* Less than this part of a sum of least times is no change; and the most sets of rounds. */
+#define SETTLED		0.003
+#define SETS_MOST	6u
 
 static _Noreturn void die(const char *what, const char *why)
 {
@@ -224,6 +227,14 @@ struct ratio ratio_in(const struct samples *samples)
 		squares += (log(samples->ns[i]) - mean) * (log(samples->ns[i]) - mean);
 	wide = n > 1 ? student_t(n - 1) * sqrt(squares / (n - 1) / n) : INFINITY;
 	return (struct ratio) { exp(mean), exp(mean - wide), exp(mean + wide) };
+}
+
+bool is_unsettled(const struct bench *bench, struct settling *settling, double least)
+{
+	bool changed = !settling->sets || least < settling->least * (1 - SETTLED);
+
+	settling->least = least;
+	return ++settling->sets < bench_times(bench, SETS_MOST) && changed;
 }
 
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count)

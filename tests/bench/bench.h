@@ -111,6 +111,18 @@ struct ratio {
 	double low, high;
 };
 
+/*
+ * Sets of rounds of things that are compared by their least times. Another set is needed until one
+ * has brought the sum of these times down by less than 0.3 %, at most six.
+ */
+struct settling {
+	double least;
+	unsigned int sets;
+};
+
+/* Counts a set, after which the sum is @least. Returns true if another one is needed. */
+bool is_unsettled(const struct bench *bench, struct settling *settling, double least);
+
 /* At least two samples, by Student's t. */
 struct ratio ratio_in(const struct samples *samples);
 

@@ -17,7 +17,7 @@
 #define BATCH_BYTES	(64 * MIB)
 /* Copies from this size on are timed one by one, as the emulator's memcpy. */
 #define ALONE		MIB
-#define ROUNDS		5u
+#define ROUNDS		5u	/* in a set */
 #define REPEATS		3u	/* in a round */
 
 static const size_t sizes[] = {
@@ -174,6 +174,12 @@ static int is_library(unsigned int column)
 	return columns[column].way[0] == 'l';
 }
 
+/* docs/bench.md says why others have none. */
+static bool has_target(const struct setup *s, unsigned int column)
+{
+	return !is_scattered(column) && (!is_library(column) || s->bench->slowness <= 1);
+}
+
 static struct job column_job(const struct setup *s, unsigned int column, size_t bytes)
 {
 	struct vtadev_buf *host = is_scattered(column) ? s->scattered :
@@ -250,7 +256,9 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 {
 	static struct samples memcpys, medians, columns_ns[COLUMNS], same[COLUMNS];
 	struct json_object *entry = json_object_new_object();
+	struct settling settling = { 0 };
 	struct times yardstick;
+	double least;
 
 	memcpys.count = 0;
 	medians.count = 0;
@@ -258,18 +266,25 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 		columns_ns[i].count = 0;
 		same[i].count = 0;
 	}
-	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++) {
-		struct times times = memcpy_times(bytes);
+	do {
+		for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS); r++) {
+			struct times times = memcpy_times(bytes);
 
-		sample(&memcpys, times.least);
-		sample(&medians, times.median);
+			sample(&memcpys, times.least);
+			sample(&medians, times.median);
+			for (unsigned int i = 0; i < COLUMNS; i++)
+				column_times(s, i, bytes, &columns_ns[i], &same[i]);
+		}
+		least = times_in(&memcpys).least;
 		for (unsigned int i = 0; i < COLUMNS; i++)
-			column_times(s, i, bytes, &columns_ns[i], &same[i]);
-	}
+			if (has_target(s, i) && columns_ns[i].count)
+				least += times_in(&columns_ns[i]).least;
+	} while (is_unsettled(s->bench, &settling, least) && bytes >= TARGET_MIN);
 	yardstick.least = times_in(&memcpys).least;
 	yardstick.median = times_in(&medians).median;
 
 	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)bytes));
+	json_num(entry, "sets", settling.sets);
 	json_object_object_add(entry, "memcpy", json_times(yardstick));
 	printf("%8s %6.2f", size_text(bytes), (double)bytes / yardstick.least);
 	fprintf(s->bench->dat, "%zu", bytes);
@@ -312,8 +327,7 @@ static void targets(const struct setup *s)
 	char what[80];
 
 	for (unsigned int i = 0; i < COLUMNS; i++) {
-		/* docs/bench.md says why these two have none. */
-		if (!s->worst[i] || is_scattered(i) || (is_library(i) && s->bench->slowness > 1))
+		if (!s->worst[i] || !has_target(s, i))
 			continue;
 		snprintf(what, sizeof(what), "%s, %s: speed of memcpy from 1 MiB up",
 			 columns[i].direction, columns[i].way);

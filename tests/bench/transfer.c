@@ -12,7 +12,6 @@
  * by the program, from call to return, in turns.
  */
 #include <endian.h>
-#include <math.h>
 #include <sys/mman.h>
 
 #include "memory.h"
@@ -21,12 +20,6 @@
 #define LARGEST		(64 * MIB)
 #define TARGET		0.95
 #define SIZES_QUICK	1
-/*
- * Rounds come in sets, until one has brought the sum of all least times down by less than this
- * part: other programs on the machine make a transfer slower, nothing makes it faster.
- */
-#define SETTLED		0.003
-#define SETS_MOST	6u
 /* Card time of a set in all of a kind, and how often at least. */
 #define ROUNDS_NS	3e7
 #define ROUNDS_MIN	3.0
@@ -113,30 +106,29 @@ static void one_size(struct setup *s, size_t bytes, struct json_object *list)
 	struct json_object *entry = json_object_new_object();
 	static struct samples took[KINDS], copies, invalidations;
 	double engine, invalidation, copy = copy_ns(s, bytes, &engine);
-	double before, now = INFINITY;
-	unsigned int sets = 0;
+	struct settling settling = { 0 };
+	double least;
 
 	copies.count = 0;
 	invalidations.count = 0;
 	for (unsigned int k = 0; k < KINDS; k++)
 		took[k].count = 0;
 	do {
-		before = now;
 		for (unsigned int r = 0; r < rounds(s, engine); r++) {
 			sample(&copies, copy_ns(s, bytes, &engine));
 			sample(&invalidations, invalidate_ns(s));
 			for (unsigned int k = 0; k < KINDS; k++)
 				sample(&took[k], transfer_ns(s, k, bytes));
 		}
-		now = times_in(&copies).least;
+		least = times_in(&copies).least;
 		for (unsigned int k = 0; k < KINDS; k++)
-			now += times_in(&took[k]).least;
-	} while (++sets < bench_times(s->bench, SETS_MOST) && now < before * (1 - SETTLED));
+			least += times_in(&took[k]).least;
+	} while (is_unsettled(s->bench, &settling, least));
 	copy = times_in(&copies).least;
 	invalidation = times_in(&invalidations).least;
 
 	json_object_object_add(entry, "bytes", json_object_new_int64((int64_t)bytes));
-	json_num(entry, "sets", sets);
+	json_num(entry, "sets", settling.sets);
 	json_num(entry, "engine_ns", engine);
 	json_num(entry, "copy_ns", copy);
 	json_num(entry, "invalidation_ns", invalidation);
