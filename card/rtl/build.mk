@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The core's RTL: models of it by Verilator, one for each configuration of tests/emu
-# and tests/rtl, and reports
-# by yosys. They are made only where the tools are installed, which `make rtl` does.
+# The RTL: models of the core by Verilator, one for each configuration of tests/emu and tests/rtl, and
+# reports by yosys. They are made only where the tools are installed, which `make rtl` does.
 RTL_PACKAGES := g++ verilator yosys
 RTL_HAVE := $(shell command -v verilator)
 RTL_DIR := build/rtl
 RTL_SOURCES := $(wildcard card/rtl/core/*.sv) $(addprefix card/rtl/model.,cpp sh) \
 	card/core/core.h card/core/core_model.h uapi/vta.h
+# The card around the core, with what it takes from there.
+RTL_CARD_SOURCES := card/rtl/core/vta_isa_pkg.sv card/rtl/card/vta_card_pkg.sv \
+	$(filter-out %_pkg.sv,$(wildcard card/rtl/card/*.sv)) $(addprefix card/rtl/core/vta_,ram.sv fifo.sv)
 RTL_CONFIGS := $(basename $(notdir $(wildcard tests/emu/configs/*.json)))
 # The default configuration with short queues in the core.
 RTL_DEPTHS := $(basename $(notdir $(wildcard tests/rtl/configs/*.json)))

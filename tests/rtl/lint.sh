@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# lint.sh: the core's RTL without a warning of Verilator's -Wall, for several shapes; and by yosys
+# lint.sh: the RTL without a warning of Verilator's -Wall, of the core for several shapes; and by yosys
 # without latches, combinational loops and multiple drivers, where that is installed
 set -eu
 cd "$(dirname "$0")/../.."
@@ -9,21 +9,31 @@ cd "$(dirname "$0")/../.."
 . tests/tap.sh
 
 sources="card/rtl/core/vta_isa_pkg.sv $(find card/rtl/core -name '*.sv' ! -name vta_isa_pkg.sv | sort)"
+card="card/rtl/core/vta_isa_pkg.sv card/rtl/card/vta_card_pkg.sv
+	$(find card/rtl/card -name '*.sv' ! -name '*_pkg.sv' | sort)
+	card/rtl/core/vta_ram.sv card/rtl/core/vta_fifo.sv"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2034	# tap.sh shows it
 tap_log=$log
 
-# The package has numbers that no module needs, and a decoder has outputs that one of its users
-# does not.
-lint() {
+# lint_of TOP SOURCES OPTION...: the packages have numbers that no module needs, and a decoder has
+# outputs that one of its users does not.
+lint_of() {
+	top=$1 files=$2
+	shift 2
 	# shellcheck disable=SC2086
-	verilator --lint-only -Wall -Wno-UNUSEDPARAM -Wno-PINCONNECTEMPTY --top-module vta_core \
-		"$@" $sources > "$log" 2>&1
+	verilator --lint-only -Wall -Wno-UNUSEDPARAM -Wno-PINCONNECTEMPTY --top-module "$top" \
+		"$@" $files > "$log" 2>&1
 }
 
+lint() {
+	lint_of vta_core "$sources" "$@"
+}
+
+# synthesize TOP SOURCES
 synthesize() {
-	yosys -q -p "read_verilog -sv $(echo "$sources" | tr '\n' ' '); hierarchy -check -top vta_core; \
+	yosys -q -p "read_verilog -sv $(echo "$2" | tr '\n' ' '); hierarchy -check -top $1; \
 		proc; select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr; check -assert" \
 		> "$log" 2>&1 && ! [ -s "$log" ]
 }
@@ -44,6 +54,10 @@ if command -v verilator > /dev/null; then
 		-GLOG_UOP_BUFF_SIZE=10 -GLOG_INP_BUFF_SIZE=13 -GLOG_WGT_BUFF_SIZE=14 \
 		-GLOG_ACC_BUFF_SIZE=12 || status=1
 	result "verilator -Wall: 1x4x4 of 4 bits" $status
+	status=0; lint_of vta_copier "$card" || status=1
+	result "verilator -Wall: copies" $status
+	status=0; lint_of vta_copier "$card" -GLOG_MEM=0 -GLOG_PAGES=6 -GLOG_TAGS=6 || status=1
+	result "verilator -Wall: copies without card memory" $status
 	status=0; refuse -GLOG_LANES=5 LOG_LANES || status=1
 	result "more lanes than a block are refused" $status
 	status=0; refuse -GLOG_ACC_BUFF_SIZE=19 fields || status=1
@@ -52,8 +66,10 @@ else
 	skip "verilator -Wall" "no Verilator (make rtl installs it)"
 fi
 if command -v yosys > /dev/null; then
-	status=0; synthesize || status=1
+	status=0; synthesize vta_core "$sources" || status=1
 	result "yosys: no latches, loops or multiple drivers" $status
+	status=0; synthesize vta_copier "$card" || status=1
+	result "yosys: none in the card" $status
 else
 	skip "yosys" "no yosys (make rtl installs it)"
 fi

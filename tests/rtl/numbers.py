@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The numbers of the core's RTL against the headers that define them. Prints TAP.
+"""The numbers of the RTL against the headers that define them. Prints TAP.
 
 vta_isa_pkg.sv repeats opcodes, memories, flags and cycles of contract/vta_isa.h, and reasons and
-accesses of uapi/vta.h. Each of the package's numbers must have its name there with its value, and
-each opcode, memory and ALU opcode of the header must be in the package. Then each number of the
-package is changed, and each change must be found. docs/rtl.md must name each port and parameter of
-vta_core, but for the clock's and the reset's.
+accesses of uapi/vta.h; vta_card_pkg.sv these and page-table entries of contract/vta_regs.h. Each of
+the packages' numbers must have its name there with its value, and each opcode, memory and ALU opcode
+of the header must be in the core's package. Then each number is changed, and each change must be
+found. docs/rtl.md must name each port and parameter of vta_core, but for the clock's and the reset's.
 """
 
 import pathlib
@@ -15,6 +15,8 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = "card/rtl/core/vta_isa_pkg.sv"
+CARD_PACKAGE = "card/rtl/card/vta_card_pkg.sv"
+HEADERS = ("contract/vta_isa.h", "contract/vta_regs.h", "uapi/vta.h")
 # Name in the package: name in a header
 PREFIXES = {"OPCODE_": "VTA_ISA_", "MEMORY_": "VTA_ISA_", "ALU_": "VTA_ISA_",
             "FAULT_": "VTA_FAULT_", "ACCESS_": "VTA_ACCESS_"}
@@ -38,7 +40,7 @@ def number(text):
 
 def headers():
     """Names of C with their numbers, and the names that the package must have."""
-    text = "".join((TOP / name).read_text() for name in ("contract/vta_isa.h", "uapi/vta.h"))
+    text = "".join((TOP / name).read_text() for name in HEADERS)
     numbers = {name: number(value) for name, value in re.findall(
         r"\b(VTA_\w+)\s*=\s*(\d+(?: << \d+)?)", text)}
     numbers.update({name: number(value) for name, value in re.findall(
@@ -52,9 +54,9 @@ def headers():
     return numbers, wanted
 
 
-def package():
-    """Names of the package with their numbers, but for those of the core's own commands."""
-    text = (TOP / PACKAGE).read_text()
+def package(path):
+    """Names of a package with their numbers, but for those of the core's own commands."""
+    text = (TOP / path).read_text()
     found = re.findall(r"localparam [^;=]*?(\w+) = ([^;]+);", text)
     return {name: number(value) for name, value in found if not name.startswith("COMMAND_")}
 
@@ -63,6 +65,8 @@ def namesake(name):
     """A name of the package in C, and what to do to C's number."""
     if name.startswith("BIT_"):
         return "VTA_ISA_" + name[len("BIT_"):], lambda mask: mask.bit_length() - 1
+    if name.startswith("PTE_"):
+        return "VTA_" + name, lambda mask: mask.bit_length() - 1
     for prefix, of_c in PREFIXES.items():
         if name.startswith(prefix):
             return of_c + name[len(prefix):], int
@@ -90,14 +94,14 @@ def unnamed():
 
 
 def main():
-    rtl, (numbers, wanted) = package(), headers()
-    wrong = list(differences(rtl, numbers, wanted))
+    rtl, card, (numbers, wanted) = package(PACKAGE), package(CARD_PACKAGE), headers()
+    wrong = list(differences(rtl, numbers, wanted)) + list(differences(card, numbers, set()))
     for line in wrong:
         print(f"# {line}")
-    print(f"{'not ok' if wrong else 'ok'} 1 {len(rtl)} numbers of the RTL are the headers'")
+    print(f"{'not ok' if wrong else 'ok'} 1 {len(rtl) + len(card)} numbers of the RTL are the headers'")
 
-    unseen = [name for name in rtl
-              if not list(differences({**rtl, name: rtl[name] + 1}, numbers, wanted))]
+    unseen = [name for part in (rtl, card) for name in part
+              if not list(differences({name: part[name] + 1}, numbers, set()))]
     for name in unseen:
         print(f"# a change of {name} is not found")
     print(f"{'not ok' if unseen or len(rtl) < 30 else 'ok'} 2 each change is found")

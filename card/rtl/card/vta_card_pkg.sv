@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of the card (docs/hardware.md); tests/rtl/numbers.py compares them with uapi/vta.h.
+package vta_card_pkg;
+	// Entries of page tables (section 5)
+	localparam int PTE_VALID = 0;
+	localparam int PTE_WRITE = 1;
+	localparam int PTE_CARD = 2;
+	localparam int PTE_BLOCK = 3;
+
+	// Reasons of faults, and purposes of accesses (section 8)
+	localparam logic [3:0] FAULT_NONE = 4'd0;
+	localparam logic [3:0] FAULT_PAGE = 4'd1;
+	localparam logic [3:0] FAULT_PERM = 4'd2;
+	localparam logic [3:0] FAULT_ENTRY = 4'd3;
+	localparam logic [3:0] FAULT_DMA = 4'd4;
+	localparam logic [3:0] ACCESS_COPY_SRC = 4'd6;
+	localparam logic [3:0] ACCESS_COPY_DST = 4'd7;
+
+	// The first of @requests after @last, or the first of all
+	function automatic logic [3:0] choose(input logic [15:0] requests, input logic [3:0] last);
+		choose = '0;
+		for (int n = 15; n >= 0; n--)
+			if (requests[n]) choose = 4'(n);
+		for (int n = 15; n >= 0; n--)
+			if (requests[n] & 4'(n) > last) choose = 4'(n);
+	endfunction
+endpackage
