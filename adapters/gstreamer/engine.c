@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vtacpu.h"
 #include "vtadev_pool.h"
 #include "vtaimage.h"
 
@@ -223,30 +224,16 @@ struct engine *engine_open(const struct engine_options *options, char why[ENGINE
 
 /* ---- Runs ---- */
 
-static int64_t value_at(const struct vtadev_pool_tensor *t, const void *values, size_t i)
-{
-	switch (t->type) {
-	case VTACPU_I8:
-		return ((const int8_t *)values)[i];
-	case VTACPU_I32:
-		return ((const int32_t *)values)[i];
-	case VTACPU_I64:
-		return ((const int64_t *)values)[i];
-	default:
-		return ((const uint8_t *)values)[i];
-	}
-}
-
 static const float *read_floats(struct tensor *t)
 {
 	size_t count = count_values(&t->is);
-	float scale = t->is.scale != 0 ? t->is.scale : 1;
-	int64_t zero = t->is.scale != 0 ? t->is.zero : 0;
+	double scale = t->is.scale != 0 ? (double)t->is.scale : 1;
+	int32_t zero = t->is.scale != 0 ? t->is.zero : 0;
 
 	if (t->is.type == VTACPU_F32)
 		return t->values;
 	for (size_t i = 0; i < count; i++)
-		t->floats[i] = scale * (float)(value_at(&t->is, t->values, i) - zero);
+		t->floats[i] = (float)(scale * (vtacpu_value(t->values, i, t->is.type) - zero));
 	return t->floats;
 }
 

@@ -46,6 +46,12 @@ int64_t cpu_integer(const void *x, size_t at, uint32_t type)
 	return integer_at(x, at, type);
 }
 
+double vtacpu_value(const void *values, size_t at, uint32_t type)
+{
+	return type == VTACPU_F32 ? (double)((const float *)values)[at] :
+	       (double)integer_at(values, at, type);
+}
+
 void cpu_put_integer(void *y, size_t at, uint32_t type, int64_t v)
 {
 	put_integer(y, at, type, v);

@@ -113,6 +113,13 @@ enum vtacpu_type { VTACPU_F32 = 1, VTACPU_I8, VTACPU_U8, VTACPU_I32, VTACPU_I64,
 /* vtacpu_type_bytes() - bytes of a value of @type; 0 for a type that does not exist */
 uint32_t vtacpu_type_bytes(uint32_t type);
 
+/*
+ * vtacpu_value() - value @at of an array of @type, aligned as its type
+ *
+ * Integers of 64 bits are rounded to a double.
+ */
+double vtacpu_value(const void *values, size_t at, uint32_t type);
+
 /* ---- parts of parameters ---- */
 
 /*

@@ -211,6 +211,17 @@ static void check_binary(const struct vtacpu_binary *p, const struct call *c, si
 }
 
 /* Operands of [n][m] and [m], one of which has steps of two; each operator of each type. */
+TEST(values_of_each_type)
+{
+	uint64_t x[8];
+
+	for (uint32_t type = VTACPU_F32; type <= VTACPU_BOOL; type++) {
+		fill(x, type, sizeof(x));
+		for (size_t k = 0; k < sizeof(x) / vtacpu_type_bytes(type); k++)
+			assert_true(vtacpu_value(x, k, type) == value_at(x, type, k));
+	}
+}
+
 TEST(operators_of_each_type)
 {
 	for (uint32_t i = 0; i < 6 * VTACPU_BINARY_OPS; i++) {

@@ -231,22 +231,7 @@ int values_store(const char *path, const struct vtaimage_tensor *t, const void *
 
 double values_at(const struct vtaimage_tensor *t, const void *values, size_t i)
 {
-	double v;
+	double v = vtacpu_value(values, i, t->type);
 
-	switch (t->type) {
-	case VTACPU_F32:
-		return (double)((const float *)values)[i];
-	case VTACPU_I8:
-		v = ((const int8_t *)values)[i];
-		break;
-	case VTACPU_I32:
-		v = ((const int32_t *)values)[i];
-		break;
-	case VTACPU_I64:
-		v = (double)((const int64_t *)values)[i];
-		break;
-	default:
-		v = ((const uint8_t *)values)[i];
-	}
-	return t->scale > 0 ? (v - t->zero) * (double)t->scale : v;
+	return t->type != VTACPU_F32 && t->scale > 0 ? (v - t->zero) * (double)t->scale : v;
 }
