@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import os
 import select
 import threading
 
 from . import _core
-from ._future import (_answer, _cancel, _engines, _Event, Future, _give_up, _join, _one,
-                      _refuse, _result, _running_loop, _seconds, _settle, _stuck, _survive)
+from ._future import (_answer, _cancel, _ending, _engines, _Event, Future, _join, _one, _refuse,
+                      _result, _running_loop, _seconds, _settle, _stuck, _survive)
 
 # A doorbell may be lost: runs are polled so often, also without an event.
 _POLL_SECONDS = 1
@@ -261,11 +260,7 @@ class _Engine:
             jobs = self._jobs()
             pending, self.pending = self.pending, collections.deque()
             loops, self.loops = self.loops, {}
-        with contextlib.ExitStack() as last:    # calls all, the last one first, if any raises
-            for future, _, _ in jobs:
-                last.callback(_settle, _give_up, future, "the program was closed")
-            for future, _, _ in pending:
-                last.callback(_settle, _cancel, future)
+        with _ending([job[0] for job in jobs], [job[0] for job in pending], "program") as last:
             for loop, fd in loops.items():
                 last.callback(_leave, loop, fd, self.timers.pop(loop))
             last.callback(event.set)

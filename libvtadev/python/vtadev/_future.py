@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import concurrent.futures
+import contextlib
 import os
 import sys
 import threading
@@ -156,6 +157,17 @@ def _give_up(future, why):
     """Cancel a future, or, if its run has begun, give it an exception."""
     if not future.cancel():
         _set(future, None, ValueError(why))
+
+
+def _ending(running, waiting, what):
+    """A stack that ends the futures of what is closed, when it is left: all of them, the last one
+    first, also if a callback or a signal's handler raises. What it is given later goes first."""
+    last = contextlib.ExitStack()
+    for future in running:
+        last.callback(_settle, _give_up, future, f"the {what} was closed")
+    for future in waiting:
+        last.callback(_settle, _cancel, future)
+    return last
 
 
 def _refuse(future, error):

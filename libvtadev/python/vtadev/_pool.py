@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import os
 import select
 import threading
@@ -12,8 +11,8 @@ import weakref
 from typing import Iterable, List, NamedTuple, Optional
 
 from . import _core
-from ._future import (_answer, _cancel, _engines, _Event, Future, _give_up, _join, _refuse, _result,
-                      _seconds, _settle, _stuck, _survive)
+from ._future import (_answer, _ending, _engines, _Event, Future, _join, _refuse, _result, _seconds,
+                      _settle, _stuck, _survive)
 from ._runner import _image, _Runner
 from ._types import Image, Input, Result
 
@@ -135,11 +134,7 @@ class _PoolEngine:
             self.closed = True
             running, self.running = self.running, set()
             pending, self.pending = self.pending, collections.deque()
-        with contextlib.ExitStack() as last:    # calls all, the last one first, if any raises
-            for future in running:
-                last.callback(_settle, _give_up, future, "the pool was closed")
-            for future, _ in pending:
-                last.callback(_settle, _cancel, future)
+        with _ending(running, [future for future, _ in pending], "pool") as last:
             last.callback(self.core.close)
             last.callback(self.wake.set)
 
