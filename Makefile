@@ -228,11 +228,11 @@ check-models: test-deps  ## real networks on real images against their goals; 64
 
 # Networks of PyTorch's libraries, with random weights, in a root of Debian's testing release.
 # NETWORKS="resnet50 bert" for some.
-check-zoo: user-deps  ## networks of torchvision and transformers against ONNX Runtime; 1.9 GiB
+check-zoo: user-deps  ## networks of torchvision and transformers against ONNX Runtime; 3.2 GiB
 	@tools/vm/deps.sh need $(VTAC_PACKAGES) python3 mmdebstrap
 	+@$(QUIETLY) $(SOFT_SO) $(ZOO_NETWORK) $(if $(PYTHON_HAVE),python-built)
 	@tests/run -o build/check-zoo "zoo=tests/zoo/run.sh $(ZOO_NETWORK) build/check-zoo $(NETWORKS)" \
-		"torch=tests/zoo/torch.sh"
+		"torch=tests/zoo/torch.sh" "torch-trixie=tests/zoo/torch.sh trixie"
 
 # For the inner loop: what finds most, for 90 seconds on two idle processors with a build
 # directory that is there.

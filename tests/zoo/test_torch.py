@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""vtadev.torch: networks of PyTorch on the device that VTADEV_DEVICE names, in the zoo's root."""
+"""vtadev.torch: networks of PyTorch on the device that VTADEV_DEVICE names, in a root of torch.sh."""
 
 import unittest
 import warnings
@@ -7,27 +7,13 @@ import warnings
 import torch
 import torchvision
 
+import networks
 import vtadev
 import vtadev.torch
 
 
-class UNet(torch.nn.Module):
-    """Two levels, with a skip connection."""
-
-    def __init__(self):
-        super().__init__()
-
-        def block(cin, cout):
-            return torch.nn.Sequential(torch.nn.Conv2d(cin, cout, 3, padding=1),
-                                       torch.nn.BatchNorm2d(cout), torch.nn.ReLU())
-        self.first, self.second, self.last = block(3, 16), block(16, 32), block(48, 16)
-        self.head = torch.nn.Conv2d(16, 3, 1)
-
-    def forward(self, x):
-        a = self.first(x)
-        b = self.second(torch.nn.functional.max_pool2d(a, 2))
-        b = torch.nn.functional.interpolate(b, scale_factor=2, mode="nearest")
-        return self.head(self.last(torch.cat([a, b], 1)))
+def unet():
+    return networks.unet()[0]
 
 
 def images(count, size=64):
@@ -47,6 +33,37 @@ def vit():
 def made(make):
     torch.manual_seed(0)
     return make().eval()
+
+
+class Fused(unittest.TestCase):
+    """PyTorch's own fused attention, and the operators that are exported in its place."""
+
+    def check(self, fused, *args):
+        got, wanted = vtadev.torch._FUSED[fused](*args), fused(*args)
+        for y, z in zip(*((r if isinstance(r, tuple) else (r,)) for r in (got, wanted))):
+            self.assertTrue(torch.allclose(y, z, 1e-4, 1e-5))
+
+    def test_attention(self):
+        torch.manual_seed(2)
+        x, weights = torch.randn(2, 5, 8), [torch.randn(*s) for s in ((24, 8), (24,), (8, 8), (8,))]
+        pairs = torch.ones(5, 5).triu(1).bool()
+        keys = torch.tensor([[False] * 4 + [True], [False] * 5])
+        with torch.no_grad():
+            for mask, kind in ((None, None), (pairs, 0), (keys, 1),
+                               ((pairs | keys[:, None]).unsqueeze(1).expand(2, 4, 5, 5).contiguous(), 2)):
+                for average in (True, False):
+                    self.check(torch._native_multi_head_attention, x, x, x, 8, 4, *weights, mask, True,
+                               average, kind)
+
+    def test_encoder_layer(self):
+        torch.manual_seed(3)
+        for gelu in (False, True):
+            for first in (False, True):
+                with torch.no_grad():
+                    self.check(torch._transformer_encoder_layer_fwd, torch.randn(2, 5, 8), 8, 4,
+                               *(torch.randn(*s) for s in ((24, 8), (24,), (8, 8), (8,))), gelu, first,
+                               1e-5, *(torch.randn(8) for _ in range(4)), torch.randn(12, 8),
+                               torch.randn(12), torch.randn(8, 12), torch.randn(8))
 
 
 class Torch(unittest.TestCase):
@@ -75,11 +92,33 @@ class Torch(unittest.TestCase):
     def test_vit_switches_after_its_first_calls(self):
         self.switched(vit, 15)
 
+    def test_encoder_of_pytorch_switches_after_its_first_calls(self):
+        class Classifier(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.patches = torch.nn.Conv2d(3, 64, 8, 8)
+                layer = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+                self.encoder = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+                self.head = torch.nn.Linear(64, 10)
+
+            def forward(self, x):
+                return self.head(self.encoder(self.patches(x).flatten(2).transpose(1, 2)).mean(1))
+
+        self.switched(Classifier, 15)
+
+    def test_vit_is_compiled_with_its_images(self):
+        model, seen = made(vit), images(4)
+        compiled = vtadev.torch.compile(model, seen[0], calibrate=seen[:3])
+        self.addCleanup(compiled.program.close)
+        self.assertTrue(torch.backends.mha.get_fastpath_enabled())
+        with torch.no_grad():
+            self.near(compiled(seen[3]), model(seen[3]), 15)
+
     def test_unet_switches_after_its_first_calls(self):
-        self.switched(UNet, 20)
+        self.switched(unet, 20)
 
     def test_a_module_is_compiled_with_its_images(self):
-        model, seen = made(UNet), images(4)
+        model, seen = made(unet), images(4)
         compiled = vtadev.torch.compile(model, seen[0], calibrate=seen[:3])
         self.addCleanup(compiled.program.close)
         with torch.no_grad():
@@ -106,8 +145,8 @@ class Torch(unittest.TestCase):
                 self.near(got, wanted, 20)
 
     def test_training_mode_is_refused(self):
-        model = made(UNet).train()
-        with self.assertRaisesRegex(vtadev.CompileError, r"first\.1 is in training mode: call eval"):
+        model = made(unet).train()
+        with self.assertRaisesRegex(vtadev.CompileError, r"down\.0\.1 is in training mode: call eval"):
             vtadev.torch.compile(model, images(1)[0])
         fast = torch.compile(model, backend="vta", options={"calibrate": 1})
         with self.assertWarnsRegex(UserWarning, "stays in PyTorch: the model is in training mode"):
@@ -127,7 +166,7 @@ class Torch(unittest.TestCase):
             vtadev.torch.compile(model, image)
 
     def test_a_gradient_of_an_input_is_computed_by_pytorch(self):
-        model, seen = made(UNet), images(2)
+        model, seen = made(unet), images(2)
         fast = torch.compile(model, backend="vta", options={"calibrate": 1})
         with torch.no_grad():
             fast(seen[0])
@@ -136,7 +175,7 @@ class Torch(unittest.TestCase):
         self.assertIsNotNone(image.grad)
 
     def test_wrong_options_are_refused(self):
-        fast = torch.compile(made(UNet), backend="vta", options={"calibrate": 0})
+        fast = torch.compile(made(unet), backend="vta", options={"calibrate": 0})
         with self.assertRaisesRegex(Exception, "calibrate is a number of calls"):
             fast(images(1)[0])
 

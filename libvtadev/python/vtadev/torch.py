@@ -12,6 +12,8 @@ Modules are exported to ONNX, and compiled by vtadev.compile(). docs/python.md i
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import io
 import threading
 import warnings
@@ -43,13 +45,24 @@ def _training_nodes(module):
                  if part.training and isinstance(part, kinds)), None)
 
 
+@contextlib.contextmanager
+def _no_fused_attention():
+    """Modules compute attention by operators that PyTorch exports: 2.6 has others for evaluation."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
 def _export(module, inputs):
     """The bytes of an ONNX model, and the names of its inputs."""
     names = [f"input_{i}" for i in range(len(inputs))]
     file = io.BytesIO()
     try:
         # The exporter warns of its own age.
-        with torch.no_grad(), warnings.catch_warnings():
+        with torch.no_grad(), _no_fused_attention(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.onnx.export(module, tuple(inputs), file, opset_version=OPSET, input_names=names,
                               dynamo=False)
@@ -127,6 +140,61 @@ def compile(module: torch.nn.Module, example: Union[torch.Tensor, Tuple[torch.Te
 
 
 # ---- torch.compile() ----
+
+_F = torch.nn.functional
+
+
+def _attention(query, key, value, size, heads, in_weight, in_bias, out_weight, out_bias, mask=None,
+               need_weights=True, average=True, mask_type=None):
+    """torch._native_multi_head_attention() by operators that can be exported. mask_type is 0 for a
+    mask of queries and keys, 1 for one of keys by image, 2 for one of both, by image and head."""
+    of_pairs = mask if mask_type == 0 else mask.flatten(0, 1) if mask_type == 2 else None
+    y, weights = _F.multi_head_attention_forward(
+        *(x.transpose(0, 1) for x in (query, key, value)), size, heads, in_weight, in_bias, None, None,
+        False, 0.0, out_weight, out_bias, training=False, need_weights=need_weights,
+        key_padding_mask=mask if mask_type == 1 else None, attn_mask=of_pairs,
+        average_attn_weights=average)
+    return y.transpose(0, 1), weights
+
+
+def _encoder_layer(x, size, heads, in_weight, in_bias, out_weight, out_bias, gelu, norm_first, eps,
+                   norm1_weight, norm1_bias, norm2_weight, norm2_bias, weight1, bias1, weight2, bias2,
+                   mask=None, mask_type=None):
+    """torch._transformer_encoder_layer_fwd() likewise."""
+    def attend(y):
+        return _attention(y, y, y, size, heads, in_weight, in_bias, out_weight, out_bias, mask, False,
+                          True, mask_type)[0]
+
+    def feed(y):
+        y = _F.linear(y, weight1, bias1)
+        return _F.linear(_F.gelu(y) if gelu else _F.relu(y), weight2, bias2)
+
+    def norm1(y):
+        return _F.layer_norm(y, (size,), norm1_weight, norm1_bias, eps)
+
+    def norm2(y):
+        return _F.layer_norm(y, (size,), norm2_weight, norm2_bias, eps)
+
+    if norm_first:
+        x = x + attend(norm1(x))
+        return x + feed(norm2(x))
+    x = norm1(x + attend(x))
+    return norm2(x + feed(x))
+
+
+# Operators that PyTorch 2.6 puts into graphs, and cannot export.
+_FUSED = {torch._native_multi_head_attention: _attention,
+          torch._transformer_encoder_layer_fwd: _encoder_layer}
+
+
+def _without_fused(graph):
+    """A graph module with the same weights, whose operators can be exported."""
+    plain = copy.copy(graph.graph)
+    for node in plain.nodes:
+        if node.op == "call_function":
+            node.target = _FUSED.get(node.target, node.target)
+    return torch.fx.GraphModule(graph, plain)
+
 
 class _Bound(torch.nn.Module):
     """A graph of which weights and buffers, which dynamo passes as inputs, are constant."""
@@ -207,7 +275,7 @@ class _Graph:
             return
         constants = {i: value.detach() if isinstance(value, torch.Tensor) else value
                      for i, value in enumerate(values) if i not in self.dynamic}
-        bound = _Bound(self.graph, constants, len(values)).eval()
+        bound = _Bound(_without_fused(self.graph), constants, len(values)).eval()
         try:
             self.program = _load(bound, self.seen[-1], self.seen, self.device, self.options)
         except CompileError as error:
