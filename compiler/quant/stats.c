@@ -25,82 +25,92 @@ static void widen_bins(struct vtac_stats *s, float most)
 	}
 }
 
-/* Values that the processor handles at once */
-#define LANES	8
+/* Vectors at any address. GCC makes two instructions of each where registers are shorter. */
+typedef float floats_t __attribute__((vector_size(32), aligned(4)));
+typedef int32_t ints_t __attribute__((vector_size(32), aligned(4)));
+typedef float half_t __attribute__((vector_size(16), aligned(4)));
+typedef double doubles_t __attribute__((vector_size(32), aligned(8)));
 
-struct lanes {
-	float lo[LANES], hi[LANES];
-	float odd[LANES];		/* 0, but for what is infinite or no number */
+#define LANES	8
+/* Lane by lane @a where @mask is set, else @b. */
+#define CHOOSE(mask, a, b)	((floats_t)(((mask) & (ints_t)(a)) | (~(mask) & (ints_t)(b))))
+
+/* Values of a channel: their range, to which 0 belongs, their sum, and if all are finite */
+struct range {
+	float lo, hi;
+	double sum;
+	bool finite;
 };
 
-static void widen_lanes(struct lanes *at, const float *v, int64_t n)
+__attribute__((target_clones("avx2", "default")))
+static void find_range(const float *v, int64_t n, struct range *r)
 {
+	floats_t lo = { 0 }, hi = { 0 }, odd = { 0 };	/* odd: 0, but for infinite and NaN */
+	doubles_t sum = { 0 }, more = { 0 };
 	int64_t i = 0;
 
-	for (; i + LANES <= n; i += LANES)
-		for (int k = 0; k < LANES; k++) {
-			float x = v[i + k];
+	for (; i + LANES <= n; i += LANES) {
+		floats_t x = *(const floats_t *)(v + i);
 
-			at->lo[k] = x < at->lo[k] ? x : at->lo[k];
-			at->hi[k] = x > at->hi[k] ? x : at->hi[k];
-			at->odd[k] += x * 0.0f;
-		}
+		lo = CHOOSE(x < lo, x, lo);
+		hi = CHOOSE(x > hi, x, hi);
+		odd += x * 0.0f;
+		sum += __builtin_convertvector(*(const half_t *)(v + i), doubles_t);
+		more += __builtin_convertvector(*(const half_t *)(v + i + LANES / 2), doubles_t);
+	}
 	for (; i < n; i++) {
-		at->lo[0] = v[i] < at->lo[0] ? v[i] : at->lo[0];
-		at->hi[0] = v[i] > at->hi[0] ? v[i] : at->hi[0];
-		at->odd[0] += v[i] * 0.0f;
+		lo[0] = v[i] < lo[0] ? v[i] : lo[0];
+		hi[0] = v[i] > hi[0] ? v[i] : hi[0];
+		odd[0] += v[i] * 0.0f;
+		sum[0] += v[i];
+	}
+	sum += more;
+	*r = (struct range) { .sum = sum[0] + sum[1] + sum[2] + sum[3], .finite = true };
+	for (int k = 0; k < LANES; k++) {
+		r->lo = lo[k] < r->lo ? lo[k] : r->lo;
+		r->hi = hi[k] > r->hi ? hi[k] : r->hi;
+		r->finite = r->finite && odd[k] == 0;
 	}
 }
 
-/* Widens @lo to @hi by @v. False if a value is infinite, or no number. */
-static bool count_range(const float *v, int64_t n, float *lo, float *hi)
-{
-	struct lanes at = { .odd = { 0 } };
-	float odd = 0;
-
-	for (int k = 0; k < LANES; k++) {
-		at.lo[k] = *lo;
-		at.hi[k] = *hi;
-	}
-	widen_lanes(&at, v, n);
-	for (int k = 0; k < LANES; k++) {
-		*lo = at.lo[k] < *lo ? at.lo[k] : *lo;
-		*hi = at.hi[k] > *hi ? at.hi[k] : *hi;
-		odd += at.odd[k];
-	}
-	return odd == 0;
-}
-
-/* Histograms in turn: many values are the same, and each increment waits for the one before. */
+/*
+ * Histograms in turn: many values are the same, and each increment waits for the one before. All fit
+ * a small cache, as they count a part at a time, whose values fit 16 bits.
+ */
 #define TURNS	4
+#define PART	(TURNS * 32768)
+
+__attribute__((target_clones("avx2", "default")))
+static void count_part(uint16_t hist[TURNS][VTAC_BINS], const float *v, int64_t n, float per)
+{
+	const floats_t last = (floats_t){ 0 } + (float)(VTAC_BINS - 1);
+	int64_t i = 0;
+
+	for (; i + LANES <= n; i += LANES) {
+		floats_t x = *(const floats_t *)(v + i) * per;
+		ints_t bin;
+
+		x = CHOOSE(x < 0, -x, x);
+		bin = __builtin_convertvector(CHOOSE(x < last, x, last), ints_t);
+		for (int k = 0; k < LANES; k++)
+			hist[k % TURNS][bin[k]]++;
+	}
+	for (; i < n; i++)
+		hist[0][(int)fminf(fabsf(v[i] * per), VTAC_BINS - 1)]++;
+}
 
 static void count_bins(struct vtac_stats *s, const float *v, int64_t n)
 {
 	float per = (float)VTAC_BINS / s->range;
-	uint32_t hist[TURNS][VTAC_BINS] = { { 0 } };
 
-	for (int64_t i = 0; i < n; i++) {
-		unsigned int bin = (unsigned int)(fabsf(v[i]) * per);
+	for (int64_t at = 0; at < n; at += PART) {
+		uint16_t hist[TURNS][VTAC_BINS] = { { 0 } };
 
-		hist[i % TURNS][bin < VTAC_BINS ? bin : VTAC_BINS - 1]++;
+		count_part(hist, v + at, n - at < PART ? n - at : PART, per);
+		for (unsigned int i = 0; i < VTAC_BINS; i++)
+			for (unsigned int k = 0; k < TURNS; k++)
+				s->hist[i] += hist[k][i];
 	}
-	for (unsigned int i = 0; i < VTAC_BINS; i++)
-		for (unsigned int k = 0; k < TURNS; k++)
-			s->hist[i] += hist[k][i];
-}
-
-/* In parts, as each addition waits for the one before. */
-static double sum_of(const float *v, int64_t n)
-{
-	double part[4] = { 0 };
-	int64_t i = 0;
-
-	for (; i + 4 <= n; i += 4)
-		for (int k = 0; k < 4; k++)
-			part[k] += v[i + k];
-	for (; i < n; i++)
-		part[0] += v[i];
-	return part[0] + part[1] + part[2] + part[3];
 }
 
 /*
@@ -114,14 +124,16 @@ static bool count_channels(struct vtac_stats *s, const struct vtac_tensor *t, co
 	for (int i = 2; i < t->rank; i++)
 		plane *= t->dims[i];
 	for (int64_t i = 0; i < n * s->channels; i++, v += plane) {
-		float lo = 0, hi = 0, *most = &s->most[i % s->channels];
+		float *most = &s->most[i % s->channels];
+		struct range r;
 
-		if (!count_range(v, plane, &lo, &hi))
+		find_range(v, plane, &r);
+		if (!r.finite)
 			return false;
-		*most = fmaxf(*most, fmaxf(-lo, hi));
-		s->mean[i % s->channels] += sum_of(v, plane) / (double)(plane * n);
-		s->lo = fminf(s->lo, lo);
-		s->hi = fmaxf(s->hi, hi);
+		*most = fmaxf(*most, fmaxf(-r.lo, r.hi));
+		s->mean[i % s->channels] += r.sum / (double)(plane * n);
+		s->lo = fminf(s->lo, r.lo);
+		s->hi = fmaxf(s->hi, r.hi);
 	}
 	return true;
 }
