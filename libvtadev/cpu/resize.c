@@ -7,6 +7,20 @@ static bool scale_ok(float scale)
 	return scale > 0.000001f && scale < 1000000;
 }
 
+/* An output between two inputs: (1 - part) of the first, part of the second. */
+struct between {
+	uint32_t first, second;
+	float part;
+};
+
+/* Scratch memory: the inputs of each column; two rows of inputs with as many columns as outputs. */
+static uint64_t scratch_bytes(const struct vtacpu_resize *p)
+{
+	if (p->mode == VTACPU_LINEAR)
+		return p->ow * (sizeof(struct between) + 2 * sizeof(float));
+	return p->ow * sizeof(uint32_t);
+}
+
 int cpu_resize_need(const struct vtacpu_resize *p, struct vtacpu_need *need)
 {
 	const uint32_t x[] = { p->planes, p->ih, p->iw }, y[] = { p->planes, p->oh, p->ow };
@@ -23,7 +37,8 @@ int cpu_resize_need(const struct vtacpu_resize *p, struct vtacpu_need *need)
 		return cpu_bad(need, "a scale is not between a millionth and a million");
 	need->work = cpu_mul(cpu_count(y, 3), p->mode == VTACPU_LINEAR ? 4 : 1);
 	return cpu_operand(need, cpu_count(x, 3), value) ||
-	       cpu_operand(need, cpu_count(y, 3), value) ? -1 : 0;
+	       cpu_operand(need, cpu_count(y, 3), value) ||
+	       cpu_scratch(need, scratch_bytes(p)) ? -1 : 0;
 }
 
 /* Coordinate of output @at in the input. */
@@ -68,12 +83,6 @@ static uint32_t nearest(const struct vtacpu_resize *p, float x, uint32_t size)
 	}
 }
 
-/* An output between two inputs: (1 - part) of the first, part of the second. */
-struct between {
-	uint32_t first, second;
-	float part;
-};
-
 static struct between between(float x, uint32_t size)
 {
 	struct between b;
@@ -86,68 +95,136 @@ static struct between between(float x, uint32_t size)
 	return b;
 }
 
-static float value(const void *x, size_t at, uint32_t type)
+/* ---- linear ---- */
+
+/* A row of input, brought to the columns of the output; @row is its number, or none. */
+struct stretched {
+	float *values;
+	size_t row;
+};
+
+/* Two rows, of which the next output needs one or both. */
+struct linear {
+	const struct vtacpu_resize *p;
+	const struct between *cols;
+	struct stretched rows[2];
+};
+
+CPU_INLINE float value(const void *x, size_t at, uint32_t type)
 {
 	return type == VTACPU_F32 ? ((const float *)x)[at] :
 	       (float)cpu_value(x, at, type == VTACPU_U8, 0);
 }
 
-static void put_value(void *y, size_t at, uint32_t type, float v)
+CPU_BODY stretch_row(const struct linear *l, const void *x, size_t row, float *to, uint32_t type)
 {
-	if (type == VTACPU_F32)
-		((float *)y)[at] = v;
-	else
-		((uint8_t *)y)[at] = (uint8_t)(int32_t)cpu_round(v);
-}
+	size_t at = row * l->p->iw;
 
-static void linear_row(const struct vtacpu_resize *p, const void *x, size_t plane_at,
-		       const struct between *v, void *y, size_t y_at)
-{
-	size_t above = plane_at + (size_t)v->first * p->iw;
-	size_t below = plane_at + (size_t)v->second * p->iw;
+	for (uint32_t i = 0; i < l->p->ow; i++) {
+		const struct between *h = &l->cols[i];
 
-	for (uint32_t ox = 0; ox < p->ow; ox++) {
-		struct between h = between(source(p->coord, ox, p->scale_w, p->iw, p->ow), p->iw);
-		float top = value(x, above + h.first, p->type) * (1 - h.part) +
-			    value(x, above + h.second, p->type) * h.part;
-		float bottom = value(x, below + h.first, p->type) * (1 - h.part) +
-			       value(x, below + h.second, p->type) * h.part;
-
-		put_value(y, y_at + ox, p->type, top * (1 - v->part) + bottom * v->part);
+		to[i] = value(x, at + h->first, type) * (1 - h->part) +
+			value(x, at + h->second, type) * h->part;
 	}
 }
 
-static void nearest_row(const struct vtacpu_resize *p, const uint8_t *x, size_t row_at, uint8_t *y,
-			size_t y_at)
+/* Row @row of all planes' rows, unless it is there; @keep is not overwritten. */
+static const float *find_row(struct linear *l, const void *x, size_t row, const float *keep)
+{
+	struct stretched *to = &l->rows[0];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (l->rows[i].row == row)
+			return l->rows[i].values;
+		if (l->rows[i].values != keep)
+			to = &l->rows[i];
+	}
+	if (l->p->type == VTACPU_F32)
+		stretch_row(l, x, row, to->values, VTACPU_F32);
+	else
+		stretch_row(l, x, row, to->values, l->p->type);
+	to->row = row;
+	return to->values;
+}
+
+CPU_BODY mix_rows_body(bool wide, float *y, const float *a, const float *b, float part, uint32_t n)
+{
+	(void)wide;
+	for (uint32_t i = 0; i < n; i++)
+		y[i] = a[i] * (1 - part) + b[i] * part;
+}
+
+static void mix_rows(float *y, const float *a, const float *b, float part, uint32_t n);
+CPU_WIDE(mix_rows, (float *y, const float *a, const float *b, float part, uint32_t n),
+	 y, a, b, part, n)
+
+static void put_row(const struct vtacpu_resize *p, void *y, size_t at, const float *a,
+		    const float *b, float part)
+{
+	if (p->type == VTACPU_F32) {
+		mix_rows((float *)y + at, a, b, part, p->ow);
+		return;
+	}
+	for (uint32_t i = 0; i < p->ow; i++) {
+		float v = a[i] * (1 - part) + b[i] * part;
+
+		((uint8_t *)y)[at + i] = (uint8_t)(int32_t)cpu_round(v);
+	}
+}
+
+static void resize_linear(const struct vtacpu_resize *p, const void *x, void *y, void *scratch)
+{
+	struct between *cols = scratch;
+	float *rows = (float *)(cols + p->ow);
+	struct linear l = { p, cols, { { rows, SIZE_MAX }, { rows + p->ow, SIZE_MAX } } };
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < p->ow; i++)
+		cols[i] = between(source(p->coord, i, p->scale_w, p->iw, p->ow), p->iw);
+	for (size_t plane = 0; plane < p->planes; plane++)
+		for (uint32_t oy = 0; oy < p->oh; oy++, at += p->ow) {
+			struct between v = between(source(p->coord, oy, p->scale_h, p->ih, p->oh),
+						   p->ih);
+			size_t first = plane * p->ih + v.first, second = plane * p->ih + v.second;
+			const float *a = find_row(&l, x, first, NULL), *b;
+
+			b = find_row(&l, x, second, a);
+			put_row(p, y, at, a, b, v.part);
+		}
+}
+
+/* ---- nearest ---- */
+
+CPU_BODY pick_values(const struct vtacpu_resize *p, const uint8_t *x, uint8_t *y,
+		     const uint32_t *cols, size_t bytes)
+{
+	for (uint32_t i = 0; i < p->ow; i++)
+		memcpy(y + i * bytes, x + cols[i] * bytes, bytes);
+}
+
+static void resize_nearest(const struct vtacpu_resize *p, const uint8_t *x, uint8_t *y,
+			   uint32_t *cols)
 {
 	size_t bytes = vtacpu_type_bytes(p->type);
 
-	for (uint32_t ox = 0; ox < p->ow; ox++) {
-		uint32_t ix = nearest(p, source(p->coord, ox, p->scale_w, p->iw, p->ow), p->iw);
+	for (uint32_t i = 0; i < p->ow; i++)
+		cols[i] = nearest(p, source(p->coord, i, p->scale_w, p->iw, p->ow), p->iw);
+	for (size_t plane = 0; plane < p->planes; plane++)
+		for (uint32_t oy = 0; oy < p->oh; oy++, y += p->ow * bytes) {
+			size_t row = plane * p->ih + nearest(p, source(p->coord, oy, p->scale_h,
+								       p->ih, p->oh), p->ih);
 
-		memcpy(y + (y_at + ox) * bytes, x + (row_at + ix) * bytes, bytes);
-	}
+			if (bytes == sizeof(float))
+				pick_values(p, x + row * p->iw * bytes, y, cols, sizeof(float));
+			else
+				pick_values(p, x + row * p->iw * bytes, y, cols, 1);
+		}
 }
 
 void vtacpu_resize(const struct vtacpu_resize *p, void *const *io, void *scratch)
 {
-	size_t y_at = 0;
-
-	(void)scratch;
-	for (uint32_t i = 0; i < p->planes; i++) {
-		size_t plane_at = (size_t)i * p->ih * p->iw;
-
-		for (uint32_t oy = 0; oy < p->oh; oy++, y_at += p->ow) {
-			float y = source(p->coord, oy, p->scale_h, p->ih, p->oh);
-
-			if (p->mode == VTACPU_LINEAR) {
-				struct between v = between(y, p->ih);
-
-				linear_row(p, io[0], plane_at, &v, io[1], y_at);
-			} else {
-				nearest_row(p, io[0], plane_at + (size_t)nearest(p, y, p->ih) *
-					    p->iw, io[1], y_at);
-			}
-		}
-	}
+	if (p->mode == VTACPU_LINEAR)
+		resize_linear(p, io[0], io[1], scratch);
+	else
+		resize_nearest(p, io[0], io[1], scratch);
 }

@@ -175,7 +175,7 @@ struct bin_part {
 	bool first, last;	/* of the bin's samples */
 };
 
-/* What is known of a region before its values are looked at. */
+/* Samples of the bins of a region, for all channels. */
 struct samples {
 	struct around around[AROUND_MAX];
 	struct bin_part parts[AROUND_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parts of pictures on the CPU, against the formulas of vtacpu.h in plain loops. */
+/* Pictures of another size, and parts of pictures, on the CPU, against the formulas of vtacpu.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,6 +7,65 @@
 
 #include "../frame.h"
 #include "calls.h"
+
+/* ---- pictures of another size ---- */
+
+/* The coordinate of an output, by half pixels. */
+static float source(uint32_t at, float scale)
+{
+	return ((float)at + 0.5f) / scale - 0.5f;
+}
+
+static float limit(float x, uint32_t size)
+{
+	return fminf(fmaxf(x, 0), (float)(size - 1));
+}
+
+static float linear(const float *plane, uint32_t wide, uint32_t high, float x, float y)
+{
+	uint32_t left = (uint32_t)x, top = (uint32_t)y;
+	uint32_t right = left + 1 < wide ? left + 1 : left, below = top + 1 < high ? top + 1 : top;
+	float across = x - (float)left, down = y - (float)top, above, under;
+
+	above = plane[top * wide + left] * (1 - across) + plane[top * wide + right] * across;
+	under = plane[below * wide + left] * (1 - across) + plane[below * wide + right] * across;
+	return above * (1 - down) + under * down;
+}
+
+/* To the bit, whatever rows and columns share; up and down, several planes. */
+TEST(resized_pictures_are_those_of_plain_loops)
+{
+	for (uint32_t i = 0; i < 100; i++) {
+		struct vtacpu_resize p = {
+			.type = VTACPU_F32, .planes = 1 + rnd(5), .ih = 1 + rnd(12),
+			.iw = 1 + rnd(30), .oh = 1 + rnd(30), .ow = 1 + rnd(40),
+			.mode = rnd(3) ? VTACPU_LINEAR : VTACPU_NEAREST,
+			.coord = VTACPU_HALF_PIXEL, .round = VTACPU_ROUND_FLOOR,
+		};
+		struct call c;
+		size_t at = 0;
+
+		p.scale_h = (float)p.oh / (float)p.ih;
+		p.scale_w = (float)p.ow / (float)p.iw;
+		prepare(&c, VTACPU_RESIZE, &p, 1);
+		run(&c, VTACPU_RESIZE, &p);
+		for (uint32_t k = 0; k < p.planes; k++)
+			for (uint32_t o = 0; o < p.oh * p.ow; o++, at++) {
+				const float *plane = (float *)c.io[0] + (size_t)k * p.ih * p.iw;
+				float x = source(o % p.ow, p.scale_w), want;
+				float y = source(o / p.ow, p.scale_h);
+
+				x = limit(p.mode == VTACPU_LINEAR ? x : floorf(x), p.iw);
+				y = limit(p.mode == VTACPU_LINEAR ? y : floorf(y), p.ih);
+				want = p.mode == VTACPU_LINEAR ? linear(plane, p.iw, p.ih, x, y) :
+				       plane[(uint32_t)y * p.iw + (uint32_t)x];
+				if (((float *)c.io[1])[at] != want)
+					fail_msg("%ux%u to %ux%u: output %zu", p.iw, p.ih, p.ow,
+						 p.oh, at);
+			}
+		drop(&c);
+	}
+}
 
 /* ---- parts of pictures ---- */
 
