@@ -8,8 +8,7 @@
  *		stride: each tap of eight neighbouring outputs is eight neighbouring values.
  * dense	a row of all outputs' inputs for each tap, if the outputs are few and in so short
  *		rows that most of the vectors of the direct order would be empty.
- * by taps	a row of all outputs' inputs for each tap: of transposed convolutions, and of those
- *		whose taps are far apart.
+ * by taps	a row of all outputs' inputs for each tap, if the taps are far apart.
  */
 #include "window.h"
 
@@ -95,7 +94,7 @@ static struct plan make_plan(const struct vtacpu_window *win)
 	uint32_t cols, all = w->ic / w->groups;
 
 	p.taps = all * window_taps(w);
-	if (w->transposed || !all || down > COUNT_MAX / 2 || across > COUNT_MAX / 2)
+	if (!all || down > COUNT_MAX / 2 || across > COUNT_MAX / 2)
 		return p;
 	if (window_taps(w) == 1 && w->stride_h == 1 && w->stride_w == 1 && !w->pad_top &&
 	    !w->pad_left && w->ih == w->oh && w->iw == w->ow) {
@@ -146,7 +145,7 @@ static uint64_t spot_count(const struct plan *p)
 /* Is there one output, of all inputs? */
 static bool is_row(const struct vtacpu_window *w)
 {
-	return !w->transposed && w->oh == 1 && w->ow == 1 && w->kh == w->ih && w->kw == w->iw &&
+	return w->oh == 1 && w->ow == 1 && w->kh == w->ih && w->kw == w->iw &&
 	       !w->pad_top && !w->pad_left && w->dil_h == 1 && w->dil_w == 1;
 }
 
@@ -183,51 +182,13 @@ int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need)
 	    cpu_act_ok(need, &p->act))
 		return -1;
 	need->work = c.work;
+	if (p->win.transposed)
+		return cpu_scratch(need, cpu_transposed_scratch(&p->win));
 	plan = make_plan(&p->win);
 	return cpu_scratch(need, scratch_bytes(&plan));
 }
 
 /* ---- direct ---- */
-
-/* Values [first, end) of a line are in the picture: those @step apart from column @at on. */
-struct line {
-	size_t n, first, end;
-	int64_t at;
-	uint32_t step;
-};
-
-static struct line place_line(size_t n, int64_t at, uint32_t step, uint32_t size)
-{
-	int64_t first = at < 0 ? (-at + step - 1) / step : 0;
-	int64_t end = at < size ? (size - at - 1) / step + 1 : 0;
-
-	end = end > (int64_t)n ? (int64_t)n : end;
-	first = first > end ? end : first;
-	return (struct line) { n, (size_t)first, (size_t)end, at, step };
-}
-
-/* The line of row @x, with zeros outside of it. */
-CPU_BODY fill_line(float *to, const float *x, struct line l)
-{
-	size_t i = 0;
-
-	for (; i < l.first; i++)
-		to[i] = 0;
-	if (l.step == 1) {
-		for (; i + CPU_LANES <= l.end; i += CPU_LANES)
-			*(cpu_v8 *)(to + i) = *(const cpu_v8 *)(x + l.at + (int64_t)i);
-		cpu_copy_lanes(to + i, x + l.at + (int64_t)i, (uint32_t)(l.end - i));
-		i = l.end;
-	} else if (l.step == 2) {
-		for (; i < l.end; i++)
-			to[i] = x[l.at + (int64_t)i * 2];
-	} else {
-		for (; i < l.end; i++)
-			to[i] = x[l.at + (int64_t)i * l.step];
-	}
-	for (; i < l.n; i++)
-		to[i] = 0;
-}
 
 /* The row of the input that is line @i of a strip from output row @oy on; it may be outside. */
 static int64_t line_row(const struct plan *p, uint32_t oy, uint32_t i)
@@ -250,7 +211,7 @@ CPU_BODY fill_inputs_body(bool wide, const struct plan *p, float *to, const floa
 	(void)wide;
 	for (uint32_t k = 0; k < p->phases; k++) {
 		int64_t first = (int64_t)ox * w->stride_w - w->pad_left + k;
-		struct line in = place_line(p->phase, first, w->stride_w, w->iw), out = in;
+		struct window_line in = window_line(p->phase, first, w->stride_w, w->iw), out = in;
 
 		out.first = 0;
 		out.end = 0;
@@ -261,7 +222,7 @@ CPU_BODY fill_inputs_body(bool wide, const struct plan *p, float *to, const floa
 			float *line = to + ((size_t)i * p->phases + k) * p->phase;
 
 			for (uint32_t c = 0; c < channels; c++)
-				fill_line(line + c * p->pitch, from + c * plane,
+				window_fill_line(line + c * p->pitch, from + c * plane,
 					  there ? in : out);
 		}
 	}
@@ -401,7 +362,7 @@ static void fill_dense(const struct plan *p, float *to, const float *x, uint32_t
 		for (uint32_t ky = 0; ky < w->kh; ky++)
 			for (uint32_t kx = 0; kx < w->kw; kx++, to += pitch) {
 				int64_t at = (int64_t)kx * w->dil_w - w->pad_left;
-				struct line in = place_line(w->ow, at, w->stride_w, w->iw);
+				struct window_line in = window_line(w->ow, at, w->stride_w, w->iw);
 				int64_t y = (int64_t)ky * w->dil_h - w->pad_top;
 
 				memset(to, 0, pitch * sizeof(*to));
@@ -515,7 +476,7 @@ static void run_matrix(const struct vtacpu_conv_f32 *p, void *const *io, size_t 
 	cpu_act(&p->act, y, (size_t)m.m * m.n);
 }
 
-void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch)
+static void run_convolution(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch)
 {
 	const struct vtacpu_window *w = &p->win;
 	struct plan plan = make_plan(w);
@@ -567,4 +528,12 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 		else
 			run_by_taps(&g, w);
 	}
+}
+
+void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch)
+{
+	if (p->win.transposed)
+		cpu_transposed_f32(p, io, scratch);
+	else
+		run_convolution(p, io, scratch);
 }
