@@ -184,6 +184,8 @@ int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need)
 	need->work = c.work;
 	if (p->win.transposed)
 		return cpu_scratch(need, cpu_transposed_scratch(&p->win));
+	if (cpu_is_depthwise(&p->win))
+		return cpu_scratch(need, cpu_depthwise_scratch(&p->win));
 	plan = make_plan(&p->win);
 	return cpu_scratch(need, scratch_bytes(&plan));
 }
@@ -534,6 +536,8 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
 {
 	if (p->win.transposed)
 		cpu_transposed_f32(p, io, scratch);
+	else if (cpu_is_depthwise(&p->win))
+		cpu_depthwise_f32(p, io, scratch);
 	else
 		run_convolution(p, io, scratch);
 }

@@ -116,4 +116,11 @@ CPU_BODY window_fill_line(float *to, const float *x, struct window_line l)
 uint64_t cpu_transposed_scratch(const struct vtacpu_window *w);
 void cpu_transposed_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch);
 
+/* ---- conv_depthwise.c ---- */
+
+/* Is this a convolution for the functions below? */
+bool cpu_is_depthwise(const struct vtacpu_window *w);
+uint64_t cpu_depthwise_scratch(const struct vtacpu_window *w);
+void cpu_depthwise_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scratch);
+
 #endif /* CPU_WINDOW_H */
