@@ -22,17 +22,20 @@ $(call program,$(RTL_TEST_DIR)/test_rtl_graphs,tests/vtac/programs/test_graphs.c
 	$(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) $(EMU_LIB),$$(VTAC_LIBS) $$(EMU_LIBS) -lcmocka)
 CHECK_PROGRAMS += $(addprefix $(RTL_TEST_DIR)/test_rtl_,layers $(if $(VTAC_HAVE),graphs))
 
-# $(call rtl-part,TEST,MODULE): a part of the card and its test in one program
+# $(call rtl-part,TEST,MODULE,OPTIONS,LIBRARIES): a part of the card and its test in one program
 define rtl-part
-$(RTL_TEST_DIR)/$(1): tests/rtl/$(1).cpp $$(RTL_CARD_SOURCES) uapi/vta.h contract/vta_regs.h
+$(RTL_TEST_DIR)/$(1): tests/rtl/$(1).cpp $$(RTL_CARD_SOURCES) uapi/vta.h contract/vta_regs.h $(4)
 	@mkdir -p $$(@D)
 	verilator --cc --exe --build -j 2 -O3 --x-assign fast --x-initial unique \
-		-Wno-fatal -Wno-lint --top-module $(2) --Mdir $$@.work -o ../$$(@F) -MAKEFLAGS -s \
-		-CFLAGS '-std=gnu++17 -O2 -Wall -Wextra -Werror -I$$(CURDIR)/uapi -I$$(CURDIR)/contract' \
-		$$(RTL_CARD_SOURCES) $$(CURDIR)/$$< > $$@.log 2>&1 || { cat $$@.log; exit 1; }
+		-Wno-fatal -Wno-lint --top-module $(2) $(3) --Mdir $$@.work -o ../$$(@F) -MAKEFLAGS -s \
+		-CFLAGS '-std=gnu++17 -O2 -Wall -Wextra -Werror $$(addprefix -I$$(CURDIR)/,card contract uapi)' \
+		$$(RTL_CARD_SOURCES) $$(CURDIR)/$$< $(addprefix $$(CURDIR)/,$(4)) > $$@.log 2>&1 || \
+		{ cat $$@.log; exit 1; }
 CHECK_PROGRAMS += $$(if $$(RTL_HAVE),$(RTL_TEST_DIR)/$(1))
 endef
 $(eval $(call rtl-part,test_rtl_copy,vta_copier))
+$(eval $(call rtl-part,test_rtl_arbiter,vta_arbiter,-GQUEUES=40 -GGROUPS=12,$(EMU_LIB)))
+RTL_PARTS := $(addprefix $(RTL_TEST_DIR)/test_rtl_,copy arbiter)
 
 # In make check: some streams and layers, and the numbers; make check-rtl has all.
 RTL_CHECK_CONFIGS := tiny block4_wide_src default shallow
@@ -40,6 +43,7 @@ CHECK_PROGRAMS += $(if $(RTL_HAVE),$(call rtl-models,$(RTL_CHECK_CONFIGS)))
 CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
 	"rtl-core-run=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_core_run" \
 	"rtl-copy=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_copy 100'" \
+	"rtl-arbiter=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_arbiter" \
 	"rtl-layers=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_layers C3 C10 dense'" \
 	"rtl-numbers=tests/rtl/numbers.py" "rtl-lint=tests/rtl/lint.sh"
 
@@ -50,13 +54,14 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 	@echo 'building the models and the tests'
 	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
 		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run layers) \
-		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs) $(RTL_TEST_DIR)/test_rtl_copy
+		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs) $(RTL_PARTS)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
 		"lint=tests/rtl/lint.sh" "formal=tests/rtl/formal/run.sh" \
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
 		$(foreach t,isa isa_streams core_run,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
 		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
+		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
 
 # Changes of the RTL that the streams must find: a model of three configurations, and some 300 runs.

@@ -58,6 +58,10 @@ if command -v verilator > /dev/null; then
 	result "verilator -Wall: copies" $status
 	status=0; lint_of vta_copier "$card" -GLOG_MEM=0 -GLOG_PAGES=6 -GLOG_TAGS=6 || status=1
 	result "verilator -Wall: copies without card memory" $status
+	for shape in "16 16" "1 1" "256 256"; do
+		status=0; lint_of vta_arbiter "$card" "-GQUEUES=${shape% *}" "-GGROUPS=${shape#* }" || status=1
+		result "verilator -Wall: scheduling, $shape" $status
+	done
 	status=0; refuse -GLOG_LANES=5 LOG_LANES || status=1
 	result "more lanes than a block are refused" $status
 	status=0; refuse -GLOG_ACC_BUFF_SIZE=19 fields || status=1
@@ -69,7 +73,9 @@ if command -v yosys > /dev/null; then
 	status=0; synthesize vta_core "$sources" || status=1
 	result "yosys: no latches, loops or multiple drivers" $status
 	status=0; synthesize vta_copier "$card" || status=1
-	result "yosys: none in the card" $status
+	result "yosys: none in copies" $status
+	status=0; synthesize vta_arbiter "$card" || status=1
+	result "yosys: none in scheduling" $status
 else
 	skip "yosys" "no yosys (make rtl installs it)"
 fi

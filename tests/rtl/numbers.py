@@ -23,6 +23,7 @@ PREFIXES = {"OPCODE_": "VTA_ISA_", "MEMORY_": "VTA_ISA_", "ALU_": "VTA_ISA_",
 NAMES = {"HEAD_BITS": "VTA_ISA_HEAD_BITS", "MEM_LATENCY": "VTA_ISA_MEM_LATENCY",
          "MEM_ROW": "VTA_ISA_MEM_ROW", "MEM_PORT": "VTA_ISA_MEM_PORT",
          "LOOP_LATENCY": "VTA_ISA_LOOP_LATENCY", "NO_INSN": "VTA_FAULT_NO_INSN"}
+OWN = ("COMMAND_", "ARBITER_")
 LISTS = {"VTA_ISA_OPCODES": "OPCODE_", "VTA_ISA_MEMORIES": "MEMORY_",
          "VTA_ISA_ALU_OPCODES": "ALU_"}
 
@@ -55,10 +56,10 @@ def headers():
 
 
 def package(path):
-    """Names of a package with their numbers, but for those of the core's own commands."""
+    """Names of a package with their numbers, but for those of ports within the RTL."""
     text = (TOP / path).read_text()
     found = re.findall(r"localparam [^;=]*?(\w+) = ([^;]+);", text)
-    return {name: number(value) for name, value in found if not name.startswith("COMMAND_")}
+    return {name: number(value) for name, value in found if not name.startswith(OWN)}
 
 
 def namesake(name):

@@ -242,6 +242,7 @@ private:
 	std::vector<pending> bus;
 	std::deque<pending> card;	/* answers in order */
 	bool offered = false;
+	bool invalidating = false;
 	struct {
 		bool open;
 		uint64_t address, at;
@@ -369,6 +370,12 @@ void rig::tick()
 	top->clk = 1;
 	top->eval();
 	clocks++;
+	/* What was translated before an invalidation is finished when it ends. */
+	if (invalidating && !top->invalidating &&
+	    (!bus.empty() || !card.empty() || writes[0].open || writes[1].open || top->bus_request ||
+	     top->mem_request))
+		fail("ends an invalidation early");
+	invalidating = top->invalidating;
 }
 
 void rig::set_root(unsigned int n, bool enable)
@@ -512,7 +519,8 @@ uint32_t random_place(rng &r, bool source)
 {
 	size_t n = source ? r.below(source_firsts) :
 		   source_firsts + r.below(sizeof(firsts) / sizeof(*firsts) - source_firsts);
-	uint32_t at = firsts[n] << 21 | (r.below(512) << 12);
+	/* Mostly of a few pages, so that a translation is used again. */
+	uint32_t at = firsts[n] << 21 | (r.below(r.one_in(3) ? 510 : 6) + 2) << 12;
 
 	if (!r.one_in(3))
 		at += r.below(page_size);

@@ -16,6 +16,14 @@ package vta_card_pkg;
 	localparam logic [3:0] ACCESS_COPY_SRC = 4'd6;
 	localparam logic [3:0] ACCESS_COPY_DST = 4'd7;
 
+	// Requests of vta_arbiter
+	localparam logic [2:0] ARBITER_OFFER = 3'd0;	// the queue of the group is ready
+	localparam logic [2:0] ARBITER_WITHDRAW = 3'd1;	// or no longer
+	localparam logic [2:0] ARBITER_WEIGHT = 3'd2;	// of the group, whose credit becomes 0
+	localparam logic [2:0] ARBITER_CHARGE = 3'd3;	// the group has used the engine for so many ns
+	localparam logic [2:0] ARBITER_IDLE = 3'd4;	// so many rounds have passed without a ready queue
+	localparam logic [2:0] ARBITER_CHOOSE = 3'd5;	// a queue, which is no longer ready then
+
 	// The first of @requests after @last, or the first of all
 	function automatic logic [3:0] choose(input logic [15:0] requests, input logic [3:0] last);
 		choose = '0;
