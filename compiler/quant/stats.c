@@ -151,6 +151,17 @@ static void count_values(struct vtac_stats *s, const float *v, int64_t n)
 	s->count += (uint64_t)n;
 }
 
+/* The card's tensors alone need stats: a detector has thousands of others. */
+static bool touches_card(const struct vtac_tensor *t)
+{
+	if (t->producer && t->producer->device == VTAC_CARD)
+		return true;
+	for (unsigned int i = 0; i < t->n_users; i++)
+		if (t->users[i]->device == VTAC_CARD)
+			return true;
+	return false;
+}
+
 static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
 {
 	struct vtac_stats *s = t->stats;
@@ -169,23 +180,13 @@ static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
 	return s;
 }
 
-static bool touches_card(const struct vtac_tensor *t)
-{
-	if (t->producer && t->producer->device == VTAC_CARD)
-		return true;
-	for (unsigned int i = 0; i < t->n_users; i++)
-		if (t->users[i]->device == VTAC_CARD)
-			return true;
-	return false;
-}
-
 static void count_tensor(void *priv, const struct vtac_tensor *t, const void *data)
 {
 	struct run *r = priv;
 	int64_t n = vtac_elements(t);
 	struct vtac_stats *s;
 
-	if (t->dtype != VTAC_F32 || !n || r->failed)
+	if (t->dtype != VTAC_F32 || !n || r->failed || !touches_card(t))
 		return;
 	/* The graph belongs to the compiler: only stats are written. */
 	s = stats_of(r, (struct vtac_tensor *)t);
@@ -194,10 +195,6 @@ static void count_tensor(void *priv, const struct vtac_tensor *t, const void *da
 		return;
 	}
 	if (!count_channels(s, t, data)) {
-		/* Masks of attention are infinite; the CPU alone computes with them. */
-		((struct vtac_tensor *)t)->stats = NULL;
-		if (!touches_card(t))
-			return;
 		r->failed = true;
 		vtac_fail(r->g, t->producer,
 			  "Tensor %.120s is infinite or not a number for calibration image %u.",

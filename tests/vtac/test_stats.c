@@ -69,16 +69,22 @@ TEST(stats_are_those_of_all_values)
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct vtac_images images = { .count = IMAGES, .read = image };
 		const struct vtac_options opt = { .no_card = true, .images = &images };
-		struct vtac_tensor *x;
+		struct vtac_tensor *x, *y, *z;
 		struct net net;
 
 		net_begin(&net, 50);
 		x = net_input(&net, sizes[i][0], sizes[i][1], sizes[i][2]);
-		net_output(&net, net_relu(&net, x, "relu"));
+		y = net_relu(&net, x, "card");
+		z = net_relu(&net, y, "cpu");
+		net_output(&net, z);
+		y->producer->device = VTAC_CARD;
 		if (vtac_run_passes(net.g, &opt, "shape") ||
 		    vtac_collect_stats(net.g, &opt, IMAGES, 0))
 			fail_msg("%s", net.g->error.text);
 		check_stats(x);
+		assert_true(y->stats->hi == x->stats->hi);
+		/* No node of the card reads or makes it. */
+		assert_null(z->stats);
 		net_end(&net);
 	}
 }
