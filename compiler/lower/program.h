@@ -102,8 +102,8 @@ struct vtac_packed {
 };
 struct vtac_packed vtac_packed_shape(const struct vtac_tensor *t);
 /*
- * Are the values of two shapes in the same order when packed? So it is if images and channels are the
- * same, or both are matrices of whole blocks, whose rows follow each other.
+ * Are the values of two shapes in the same order when packed? So it is if images and channels are
+ * the same, or both are matrices of whole blocks, whose rows follow each other.
  */
 bool vtac_has_same_order(const struct vtaops_core *core, const struct vtac_tensor *a,
 			 const struct vtac_tensor *b);
