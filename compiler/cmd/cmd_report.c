@@ -43,7 +43,7 @@ static void *read_file(const char *path, size_t *size)
 	if (!f)
 		return NULL;
 	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX)
-		errno = EINVAL;
+		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
 	else
 		data = malloc((size_t)st.st_size + 1);
 	if (data)

@@ -203,7 +203,7 @@ unsigned int *vtac_classes_read(const char *path, unsigned int count, struct vta
 
 	while (f && classes && n < count && fscanf(f, "%9u", &classes[n]) == 1)
 		n++;
-	if (!f || !classes)
+	if (!f || !classes || ferror(f))
 		snprintf(error->text, sizeof(error->text), "It cannot be read: %s.",
 			 strerror(errno));
 	else if (n < count)

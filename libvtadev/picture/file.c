@@ -84,10 +84,9 @@ static uint8_t *read_all(FILE *file, size_t *size)
 			free(data);
 		data = more;
 	}
-	if (data && ferror(file)) {
+	if (data && ferror(file)) {	/* errno is of read(2): EISDIR and others */
 		free(data);
 		data = NULL;
-		errno = EIO;
 	}
 	return data;
 }

@@ -218,6 +218,9 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	yes 10 | head -n 4 > "$dir/few"
 	check "mnist: a class that there is not" ends 4 "Image 0 is of class 10" \
 		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir/few"
+	check "mnist: a directory of classes" ends 1 "Is a directory" \
+		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir"
+	check "mnist: a report of a directory" ends 1 "Is a directory" report "$dir"
 	check "mnist: classes of nothing" ends 2 "--classes needs --measure" \
 		compile "$@" --classes="$dir/few"
 	head -c 20000 "$models/mnist-calib.npy" > "$dir/cut.npy"

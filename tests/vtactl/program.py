@@ -147,6 +147,16 @@ def wrong_usage():
     return True
 
 
+def wrong_files():
+    """A directory is named as one."""
+    for args, message in ((["image=" + str(directory)], "Is a directory"),
+                          (["--image", directory], "Is a directory")):
+        error = ctl("run", tiny, *args, status=1)[1]
+        if message not in error:
+            return f"{args}: {error}"
+    return True
+
+
 def no_card():
     error = ctl("bench", tiny, status=2, device="nosuch")[1] + \
         ctl("profile", tiny, status=2, device="nosuch")[1]
@@ -262,8 +272,8 @@ with tempfile.TemporaryDirectory() as name:
     make_model(directory / "tiny.onnx")
     np.save(directory / "calib.npy",
             np.random.RandomState(1).randn(4, 3, 32, 32).astype(np.float32))
-    subprocess.run([VTAC, "compile", "-q", "-o", tiny, f"--calibrate={directory}/calib.npy",
-                    directory / "tiny.onnx"], check=True)
+    subprocess.run([VTAC, "compile", "-q", "--scale=0.02", "-o", tiny,
+                    f"--calibrate={directory}/calib.npy", directory / "tiny.onnx"], check=True)
     devices = subprocess.run([VTACTL, "list", "--all"], env=ENV, capture_output=True, text=True,
                              check=True).stdout.split()
     print("TAP version 13")
@@ -272,6 +282,7 @@ with tempfile.TemporaryDirectory() as name:
     check("bench --min-rate: exit status", bench_rate)
     check("bench: inputs of files", bench_inputs)
     check("wrong usage exits 2, and names the help", wrong_usage)
+    check("run: directories for files", wrong_files)
     check("bench, profile: a device that is none", no_card)
     check("profile: each layer, in order, with its cycles",
           lambda: profile_layers("soft"))

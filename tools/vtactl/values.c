@@ -36,10 +36,9 @@ uint8_t *values_read_file(const char *path, size_t *size)
 			free(data);
 		data = more;
 	}
-	if (data && ferror(file)) {
+	if (data && ferror(file)) {	/* errno is of read(2): EISDIR and others */
 		free(data);
 		data = NULL;
-		errno = EIO;
 	}
 	if (file)
 		fclose(file);
