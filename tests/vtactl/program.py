@@ -148,8 +148,10 @@ def wrong_usage():
 
 
 def wrong_files():
-    """A directory is named as one."""
+    """A tensor has one file, which is no directory."""
     for args, message in ((["image=" + str(directory)], "Is a directory"),
+                          (["image=a", "image=b"], "image=b: another file is given for it"),
+                          (["image=a", "@0=b"], "@0=b: another file is given for it"),
                           (["--image", directory], "Is a directory")):
         error = ctl("run", tiny, *args, status=1)[1]
         if message not in error:
@@ -282,7 +284,7 @@ with tempfile.TemporaryDirectory() as name:
     check("bench --min-rate: exit status", bench_rate)
     check("bench: inputs of files", bench_inputs)
     check("wrong usage exits 2, and names the help", wrong_usage)
-    check("run: directories for files", wrong_files)
+    check("run: directories for files, and two files for one input", wrong_files)
     check("bench, profile: a device that is none", no_card)
     check("profile: each layer, in order, with its cycles",
           lambda: profile_layers("soft"))

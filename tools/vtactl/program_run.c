@@ -105,7 +105,7 @@ uint8_t *program_read_for(const struct program_run *r, struct vtaimage *image)
 	return data;
 }
 
-/* Every NAME=FILE names an input or an output, and every input has one. */
+/* Every NAME=FILE names an input or an output, none twice, and every input has one. */
 static int check_assigns(const struct vtaimage *image, const struct program_run *r)
 {
 	struct vtaimage_tensor t;
@@ -118,6 +118,9 @@ static int check_assigns(const struct vtaimage *image, const struct program_run 
 		if (at < 0 || t.role == VTAIMAGE_INTERNAL)
 			return ctl_fail(r->assigns[i], "not NAME=FILE of an input or output; "
 					"vtactl program info lists them");
+		for (int k = 0; k < i; k++)
+			if (tensor_of(image, r->assigns[k]) == at)
+				return ctl_fail(r->assigns[i], "another file is given for it");
 	}
 	if (r->picture_count && picture_input(image) == UINT32_MAX)
 		return ctl_fail("--image", "the program does not say how a picture becomes an "
