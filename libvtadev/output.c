@@ -209,6 +209,14 @@ bool output_is_stdout(const char *path)
 	       out.st_dev == st.st_dev && out.st_ino == st.st_ino);
 }
 
+bool output_replaces(const char *path, const char *file)
+{
+	struct stat a, b;
+
+	return strcmp(path, "-") && !stat(path, &a) && S_ISREG(a.st_mode) && !stat(file, &b) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static int open_place(struct output *out, const char *path, mode_t mode, bool in_turn)
 {
 	struct stat st;

@@ -44,6 +44,8 @@ int output_remove(struct output *out);
 
 /* Tests whether output_open() would succeed, and changes nothing. */
 int output_check(const char *path);
+/* True if a result at @path would replace @file, which a program has read. */
+bool output_replaces(const char *path, const char *file);
 /* True if @path is standard output: other text must not come between. */
 bool output_is_stdout(const char *path);
 

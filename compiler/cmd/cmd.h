@@ -42,6 +42,8 @@ struct cmd_images;
 struct cmd_images *cmd_images_new(void);
 int cmd_images_add(const struct cli_option *option, char *text);
 bool cmd_images_given(const struct cmd_images *c);
+/* Would a file at @path replace one of them? */
+bool cmd_images_replaced(const struct cmd_images *c, const char *path);
 /* At most @max of the images. Returns the exit status, like the next. */
 int cmd_images_open(struct cmd_images *c, const struct vtaimage_preprocess *pre, unsigned int max);
 /* Has each input of the model images, if any are given? */

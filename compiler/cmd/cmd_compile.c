@@ -488,6 +488,18 @@ static int check_data(void *priv, const struct vtac_pass *pass, struct vtac_grap
 	return vtac_check_classes(g, c->classes, cmd_images_all(c->measure)->count);
 }
 
+/* Would the output replace a file that the command reads? */
+static bool replaces_input(const struct compile *c)
+{
+	const char *read[] = { c->model, c->config, c->labels_file, c->classes_file };
+
+	for (unsigned int i = 0; i < sizeof(read) / sizeof(*read); i++)
+		if (read[i] && output_replaces(c->output, read[i]))
+			return true;
+	return cmd_images_replaced(c->calibrate, c->output) ||
+	       cmd_images_replaced(c->measure, c->output);
+}
+
 /* Files that cannot be read or written are named before minutes of work. */
 static int check_files(const struct compile *c)
 {
@@ -500,6 +512,8 @@ static int check_files(const struct compile *c)
 		return cmd_fail(CMD_ERROR, c->model, strerror(errno));
 	if (!c->output)
 		return CMD_OK;
+	if (replaces_input(c))
+		return cmd_fail(CMD_ERROR, c->output, "the output would replace what is read");
 	snprintf(path, sizeof(path), "%s%s", c->output,
 		 c->form == OUTPUT_C && !stat(c->output, &st) ? "/model.h" : "");
 	err = output_check(path);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "output.h"
 
 struct source {
 	const char *input;		/* NULL: the only one */
@@ -42,6 +43,14 @@ int cmd_images_add(const struct cli_option *option, char *text)
 bool cmd_images_given(const struct cmd_images *c)
 {
 	return c->n;
+}
+
+bool cmd_images_replaced(const struct cmd_images *c, const char *path)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		if (output_replaces(path, c->source[i].path))
+			return true;
+	return false;
 }
 
 static const struct vtac_images *images_of(const struct source *s)

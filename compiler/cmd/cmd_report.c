@@ -102,6 +102,8 @@ static int write_report(const struct request *r, const struct vtaimage *image)
 
 	if (!text->bytes)
 		return cmd_fail(CMD_ERROR, r->program, "no report in it: it was not made by vtac");
+	if (output_replaces(r->output, r->program))
+		return cmd_fail(CMD_ERROR, r->output, "the output would replace what is read");
 	err = output_open(&out, r->output, 0666);
 	if (!err) {
 		if (r->form == AS_HTML)

@@ -221,6 +221,22 @@ TEST_F(DIRECTORY, a_check_changes_nothing)
 	assert_int_equal(names(), 2);
 }
 
+TEST_F(DIRECTORY, a_result_in_place_of_an_input_is_seen)
+{
+	char link_path[512];
+
+	put("file", "old", 0600);
+	put("other", "old", 0600);
+	snprintf(link_path, sizeof(link_path), "%s", at("link"));
+	assert_int_equal(symlink("file", link_path), 0);
+	assert_true(output_replaces(at("file"), link_path));
+	assert_true(output_replaces(link_path, at("file")));
+	assert_false(output_replaces(at("other"), link_path));
+	assert_false(output_replaces(at("none"), link_path));
+	assert_false(output_replaces("-", link_path));
+	assert_false(output_replaces("/dev/null", "/dev/null"));
+}
+
 TEST_F(DIRECTORY, links_stay_and_targets_are_replaced)
 {
 	static const char *const links[] = { "near", "chain", "absolute" };

@@ -220,6 +220,10 @@ if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir/few"
 	check "mnist: a directory of classes" ends 1 "Is a directory" \
 		compile "$@" --measure="$models/mnist-test.npy" --classes="$dir"
+	cp "$models/mnist.onnx" "$dir/kept.onnx"
+	check "mnist: a program in place of the model" ends 1 "would replace what is read" \
+		compile "$dir/kept.onnx" --no-card -o "$dir/kept.onnx"
+	check "mnist: the model stays" cmp "$models/mnist.onnx" "$dir/kept.onnx"
 	check "mnist: a report of a directory" ends 1 "Is a directory" report "$dir"
 	check "mnist: classes of nothing" ends 2 "--classes needs --measure" \
 		compile "$@" --classes="$dir/few"

@@ -159,6 +159,20 @@ def wrong_files():
     return True
 
 
+def outputs_are_no_inputs():
+    np.zeros((1, 3, 32, 32), np.float32).tofile(directory / "image")
+    alias = directory / "alias"
+    alias.symlink_to(tiny)
+    before = tiny.read_bytes()
+    for verb, *args in (["run", f"scores={alias}", f"image={directory}/image"],
+                        ["run", f"scores={directory}/image", f"image={directory}/image"],
+                        ["profile", "-n", 1, "-o", tiny]):
+        error = ctl(verb, tiny, *args, status=1)[1]
+        if "would replace what is read" not in error:
+            return f"{args}: {error}"
+    return tiny.read_bytes() == before and (directory / "image").stat().st_size == 12288
+
+
 def no_card():
     error = ctl("bench", tiny, status=2, device="nosuch")[1] + \
         ctl("profile", tiny, status=2, device="nosuch")[1]
@@ -285,6 +299,7 @@ with tempfile.TemporaryDirectory() as name:
     check("bench: inputs of files", bench_inputs)
     check("wrong usage exits 2, and names the help", wrong_usage)
     check("run: directories for files, and two files for one input", wrong_files)
+    check("run, profile: outputs in place of what is read", outputs_are_no_inputs)
     check("bench, profile: a device that is none", no_card)
     check("profile: each layer, in order, with its cycles",
           lambda: profile_layers("soft"))

@@ -71,6 +71,10 @@ uint8_t *program_read_for(const struct program_run *run, struct vtaimage *image)
 const char *program_file_of(const struct vtaimage *image, uint32_t tensor,
 			    const struct program_run *run);
 
+/* 0, or an exit status if a result at @path would replace a file that @run reads. */
+int program_check_output(const struct vtaimage *image, const struct program_run *run,
+			 const char *path);
+
 /* Values of all inputs, for vtadev_bench.h. */
 struct program_inputs {
 	struct iovec *io;

@@ -34,7 +34,7 @@ int program_check_boxes(const struct vtaimage *image, const struct program_run *
 
 	if (r->box && boxes_outputs_find(&outputs, image, why))
 		return ctl_fail("--boxes", why);
-	return CTL_OK;
+	return r->box && r->box->draw ? program_check_output(image, r, r->box->draw) : CTL_OK;
 }
 
 /* The values of an output, dequantised, to be freed; @count becomes that of its rows in use. */

@@ -461,7 +461,9 @@ int program_profile(const struct program_measure *m)
 
 	if (!data)
 		return CTL_ERROR;
-	ret = program_load_inputs(&image, &m->run, &j.inputs);
+	ret = m->output ? program_check_output(&image, &m->run, m->output) : 0;
+	if (!ret)
+		ret = program_load_inputs(&image, &m->run, &j.inputs);
 	if (!ret)
 		ret = program_find_layers(&image, &j.p.layers);
 	if (!ret)

@@ -12,6 +12,7 @@
 
 #include "ctl.h"
 #include "labels.h"
+#include "output.h"
 #include "picture.h"
 #include "program.h"
 #include "values.h"
@@ -105,6 +106,25 @@ uint8_t *program_read_for(const struct program_run *r, struct vtaimage *image)
 	return data;
 }
 
+int program_check_output(const struct vtaimage *image, const struct program_run *r,
+			 const char *path)
+{
+	bool replaces = output_replaces(path, r->path) ||
+		(r->labels && output_replaces(path, r->labels));
+	struct vtaimage_tensor t;
+
+	for (int i = 0; i < r->picture_count; i++)
+		replaces = replaces || output_replaces(path, r->pictures[i]);
+	for (uint32_t i = 0; i < image->tensor_count; i++) {
+		const char *file = program_file_of(image, i, r);
+
+		vtaimage_tensor(image, i, &t);
+		if (file && t.role == VTAIMAGE_INPUT)
+			replaces = replaces || output_replaces(path, file);
+	}
+	return replaces ? ctl_fail(path, "the output would replace what is read") : 0;
+}
+
 /* Every NAME=FILE names an input or an output, none twice, and every input has one. */
 static int check_assigns(const struct vtaimage *image, const struct program_run *r)
 {
@@ -121,6 +141,9 @@ static int check_assigns(const struct vtaimage *image, const struct program_run 
 		for (int k = 0; k < i; k++)
 			if (tensor_of(image, r->assigns[k]) == at)
 				return ctl_fail(r->assigns[i], "another file is given for it");
+		if (t.role == VTAIMAGE_OUTPUT &&
+		    program_check_output(image, r, strchr(r->assigns[i], '=') + 1))
+			return CTL_ERROR;
 	}
 	if (r->picture_count && picture_input(image) == UINT32_MAX)
 		return ctl_fail("--image", "the program does not say how a picture becomes an "
