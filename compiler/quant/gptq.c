@@ -23,6 +23,8 @@
 #define BYTES_MAX	(512u << 20)
 /* Rows that are added to a Hessian at a time */
 #define ROWS		32
+/* Weights that are rounded before their errors go to all others */
+#define BLOCK		32
 /* Part of its mean diagonal that M gets: the Hessian of a sample is not that of all images. */
 #define DAMPING		0.01
 
@@ -37,7 +39,7 @@ struct vtac_gptq {
 	int64_t taps;
 	double *l;			/* [taps][taps]: the part left of the diagonal, and that */
 	int64_t *order;			/* the tap of its row i */
-	double *more;			/* each weight's part of the errors so far */
+	double *more;			/* [channels][taps]: a weight's part of the errors so far */
 };
 
 static bool is_candidate(const struct vtac_node *node)
@@ -111,22 +113,71 @@ static void gather_taps(const struct vtac_node *node, const float *data, int64_t
 			}
 }
 
-/* Add @count rows: a sum of products for each pair of taps. */
-__attribute__((target_clones("avx2", "default")))
-static void add_rows(float *sum, const float *rows, int64_t taps, int64_t count)
+/* Vectors at any address. GCC makes two instructions of each where registers are shorter. */
+typedef float floats_t __attribute__((vector_size(32), aligned(4)));
+typedef double doubles_t __attribute__((vector_size(32), aligned(8)));
+
+#define FLOATS	8
+#define DOUBLES	4
+/* Sums that stay in registers while rows go by: of four taps with two vectors of others */
+#define TILE_TAPS	4
+#define TILE_OTHERS	(2 * FLOATS)
+
+/* Add ROWS rows to the products of TILE_TAPS taps with TILE_OTHERS taps. */
+static inline __attribute__((always_inline))
+void add_tile(float *sum, const float *taps_at, const float *others, int64_t taps)
 {
-	for (int64_t i = 0; i < taps; i++) {
-		float *to = sum + i * taps;
+	floats_t part[TILE_TAPS][2];
 
-		for (int64_t r = 0; r + 4 <= count; r += 4) {
-			const float *a = rows + r * taps, *b = a + taps, *c = b + taps;
-			const float *d = c + taps;
-			float fa = a[i], fb = b[i], fc = c[i], fd = d[i];
+	for (int i = 0; i < TILE_TAPS; i++)
+		for (int k = 0; k < 2; k++)
+			part[i][k] = *(const floats_t *)(sum + i * taps + k * FLOATS);
+	for (int64_t r = 0; r < ROWS * taps; r += 4 * taps)
+		for (int i = 0; i < TILE_TAPS; i++) {
+			const float *f = taps_at + r + i;
 
-			for (int64_t k = 0; k <= i; k++)
-				to[k] += fa * a[k] + fb * b[k] + fc * c[k] + fd * d[k];
+			for (int k = 0; k < 2; k++) {
+				const float *o = others + r + k * FLOATS;
+
+				part[i][k] += f[0] * *(const floats_t *)o +
+					f[taps] * *(const floats_t *)(o + taps) +
+					f[2 * taps] * *(const floats_t *)(o + 2 * taps) +
+					f[3 * taps] * *(const floats_t *)(o + 3 * taps);
+			}
 		}
+	for (int i = 0; i < TILE_TAPS; i++)
+		for (int k = 0; k < 2; k++)
+			*(floats_t *)(sum + i * taps + k * FLOATS) = part[i][k];
+}
+
+/* Likewise of tap @i with taps from @first on, up to itself. */
+static inline __attribute__((always_inline))
+void add_tap(float *sum, const float *rows, int64_t taps, int64_t i, int64_t first)
+{
+	for (int64_t r = 0; r < ROWS * taps; r += 4 * taps) {
+		const float *a = rows + r, *b = a + taps, *c = b + taps, *d = c + taps;
+
+		for (int64_t k = first; k <= i; k++)
+			sum[i * taps + k] += a[i] * a[k] + b[i] * b[k] + c[i] * c[k] + d[i] * d[k];
 	}
+}
+
+/* Add ROWS rows: a sum of products for each pair of taps. Tiles reach beyond the diagonal. */
+__attribute__((target_clones("avx2", "default")))
+static void add_rows(float *sum, const float *rows, int64_t taps)
+{
+	int64_t i = 0;
+
+	for (; i + TILE_TAPS <= taps; i += TILE_TAPS) {
+		int64_t k = 0;
+
+		for (; k < i + TILE_TAPS && k + TILE_OTHERS <= taps; k += TILE_OTHERS)
+			add_tile(sum + i * taps + k, rows + i, rows + k, taps);
+		for (int n = 0; n < TILE_TAPS; n++)
+			add_tap(sum, rows, taps, i + n, k);
+	}
+	for (; i < taps; i++)
+		add_tap(sum, rows, taps, i, 0);
 }
 
 void vtac_gptq_observe(struct vtac_node *node, const float *data)
@@ -146,7 +197,7 @@ void vtac_gptq_observe(struct vtac_node *node, const float *data)
 				continue;
 			memset(m->rows + count * m->taps, 0,
 			       (size_t)((ROWS - count) * m->taps) * sizeof(m->rows[0]));
-			add_rows(m->sum + group * m->taps * m->taps, m->rows, m->taps, ROWS);
+			add_rows(m->sum + group * m->taps * m->taps, m->rows, m->taps);
 			count = 0;
 		}
 	m->seen += m->each;
@@ -166,30 +217,61 @@ static void sort_taps(int64_t *order, const float *sum, int64_t taps)
 	}
 }
 
-/* In parts that the processor computes side by side. */
-static double dot(const double *a, const double *b, int64_t n)
+/* Rows of a factor that are computed at once, and share what they read of the rows before */
+#define TOGETHER	8
+
+/* The sums of products of @count rows, @n apart, with @row. */
+static inline __attribute__((always_inline))
+void dots(const double *rows, int64_t n, const double *row, int64_t count, int together,
+	  double *out)
 {
-	double part[4] = { 0 };
+	doubles_t part[TOGETHER] = { { 0 } };
 	int64_t i = 0;
 
-	for (; i + 4 <= n; i += 4)
-		for (int k = 0; k < 4; k++)
-			part[k] += a[i + k] * b[i + k];
-	for (; i < n; i++)
-		part[0] += a[i] * b[i];
-	return part[0] + part[1] + part[2] + part[3];
+	for (; i + DOUBLES <= count; i += DOUBLES)
+		for (int k = 0; k < together; k++)
+			part[k] += *(const doubles_t *)(rows + k * n + i) *
+				   *(const doubles_t *)(row + i);
+	for (; i < count; i++)
+		for (int k = 0; k < together; k++)
+			part[k][0] += rows[k * n + i] * row[i];
+	for (int k = 0; k < together; k++)
+		out[k] = part[k][0] + part[k][1] + part[k][2] + part[k][3];
+}
+
+/* Complete row @i from column @first on. */
+static inline __attribute__((always_inline))
+void factorise_row(double *l, int64_t n, int64_t i, int64_t first)
+{
+	double *row = l + i * n, sum;
+
+	for (int64_t k = first; k < i; k++) {
+		dots(row, n, l + k * n, k, 1, &sum);
+		row[k] = (row[k] - sum) / l[k * n + k];
+	}
+	dots(row, n, row, i, 1, &sum);
+	row[i] = sqrt(row[i] - sum);
 }
 
 /* LL' = M, in place. */
+__attribute__((target_clones("avx2", "default")))
 static void factorise(double *l, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
-		double *row = l + i * n;
+	int64_t i = 0;
 
-		for (int64_t k = 0; k < i; k++)
-			row[k] = (row[k] - dot(row, l + k * n, k)) / l[k * n + k];
-		row[i] = sqrt(row[i] - dot(row, row, i));
+	for (; i + TOGETHER <= n; i += TOGETHER) {
+		double sum[TOGETHER];
+
+		for (int64_t k = 0; k < i; k++) {
+			dots(l + i * n, n, l + k * n, k, TOGETHER, sum);
+			for (int64_t r = 0; r < TOGETHER; r++)
+				l[(i + r) * n + k] = (l[(i + r) * n + k] - sum[r]) / l[k * n + k];
+		}
+		for (int64_t r = i; r < i + TOGETHER; r++)
+			factorise_row(l, n, r, i);
 	}
+	for (; i < n; i++)
+		factorise_row(l, n, i, 0);
 }
 
 static void fill_factor(struct vtac_gptq *f, const float *sum)
@@ -248,7 +330,7 @@ struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group)
 	f->taps = m->taps;
 	f->l = calloc(n * n, sizeof(f->l[0]));
 	f->order = calloc(n, sizeof(f->order[0]));
-	f->more = calloc(n, sizeof(f->more[0]));
+	f->more = calloc(VTAC_GPTQ_CHANNELS * n, sizeof(f->more[0]));
 	if (f->l && f->order && f->more) {
 		fill_factor(f, m->sum + group * m->taps * m->taps);
 		if (!is_usable(f))
@@ -259,16 +341,67 @@ struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group)
 	return NULL;
 }
 
-void vtac_gptq_round(struct vtac_gptq *f, const float *w, float step, int top, int8_t *q)
+/* Round the taps from @first to before @end, and keep their errors. */
+static inline __attribute__((always_inline))
+void round_block(const struct vtac_gptq *f, const struct vtac_rounding *ch, double *more,
+		 double *errors, int64_t first, int64_t end, int top)
 {
-	memset(f->more, 0, (size_t)f->taps * sizeof(f->more[0]));
-	for (int64_t k = f->taps - 1; k >= 0; k--) {
+	for (int64_t k = end - 1; k >= first; k--) {
 		const double *row = f->l + k * f->taps;
-		double exact = w[f->order[k]] / (double)step;
-		double v = fmin(fmax(rint(exact + f->more[k] / row[k]), -top), top);
+		double exact = ch->w[f->order[k]] / (double)ch->step;
+		double v = fmin(fmax(rint(exact + more[k] / row[k]), -top), top);
 
-		q[f->order[k]] = (int8_t)v;
-		for (int64_t i = 0; i < k; i++)
-			f->more[i] += (exact - v) * row[i];
+		ch->q[f->order[k]] = (int8_t)v;
+		errors[(k - first) * VTAC_GPTQ_CHANNELS] = exact - v;
+		for (int64_t i = first; i < k; i++)
+			more[i] += (exact - v) * row[i];
+	}
+}
+
+/* Add the errors of a block's rows to the taps before it, which are in the same order as ever. */
+static inline __attribute__((always_inline))
+void add_errors(const struct vtac_gptq *f, const double *errors, int64_t first, int64_t end)
+{
+	int64_t i = 0;
+
+	for (; i + 2 * DOUBLES <= first; i += 2 * DOUBLES) {
+		doubles_t part[VTAC_GPTQ_CHANNELS][2];
+
+		for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
+			for (int h = 0; h < 2; h++)
+				part[c][h] = *(const doubles_t *)(f->more + c * f->taps + i +
+								  h * DOUBLES);
+		for (int64_t k = end - 1; k >= first; k--)
+			for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
+				for (int h = 0; h < 2; h++)
+					part[c][h] += errors[(k - first) * VTAC_GPTQ_CHANNELS + c] *
+						*(const doubles_t *)(f->l + k * f->taps + i +
+								     h * DOUBLES);
+		for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
+			for (int h = 0; h < 2; h++)
+				*(doubles_t *)(f->more + c * f->taps + i + h * DOUBLES) =
+					part[c][h];
+	}
+	for (; i < first; i++)
+		for (int64_t k = end - 1; k >= first; k--)
+			for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
+				f->more[c * f->taps + i] +=
+					errors[(k - first) * VTAC_GPTQ_CHANNELS + c] *
+					f->l[k * f->taps + i];
+}
+
+__attribute__((target_clones("avx2", "default")))
+void vtac_gptq_round(struct vtac_gptq *f, const struct vtac_rounding *channels, int n, int top)
+{
+	double errors[BLOCK * VTAC_GPTQ_CHANNELS] = { 0 };
+
+	memset(f->more, 0, (size_t)(VTAC_GPTQ_CHANNELS * f->taps) * sizeof(f->more[0]));
+	for (int64_t end = f->taps; end > 0; end -= BLOCK) {
+		int64_t first = end > BLOCK ? end - BLOCK : 0;
+
+		for (int c = 0; c < n; c++)
+			round_block(f, &channels[c], f->more + c * f->taps, errors + c, first, end,
+				    top);
+		add_errors(f, errors, first, end);
 	}
 }

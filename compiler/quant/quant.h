@@ -46,8 +46,16 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, uns
 void vtac_gptq_observe(struct vtac_node *node, const float *data);
 /* Returns the factor of the Hessian of @group, for vtac_gptq_round(); NULL without memory. */
 struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group);
-/* Round @w, the weights of an output channel, in steps of @step to integers from -@top to @top. */
-void vtac_gptq_round(struct vtac_gptq *f, const float *w, float step, int top, int8_t *q);
+/* An output channel: weights @w are rounded to integers @q, in steps of @step. */
+struct vtac_rounding {
+	const float *w;
+	float step;
+	int8_t *q;
+};
+
+#define VTAC_GPTQ_CHANNELS	4	/* at most at once, which read the factor once */
+/* Round the weights of @n channels to integers from -@top to @top. */
+void vtac_gptq_round(struct vtac_gptq *f, const struct vtac_rounding *channels, int n, int top);
 void vtac_gptq_free(struct vtac_gptq *f);
 
 /* Returns the largest value that @method lets a tensor of @levels steps (127) have. */

@@ -458,34 +458,45 @@ static int joint_scales(struct sums *s)
 
 /* ---- weights rounded together (gptq.c) ---- */
 
-/* With the scale as it is. A channel whose sums then leave 32 bits keeps what it has. */
-static void round_channel(struct sums *s, struct vtac_gptq *f, int64_t c, int8_t *kept)
+/*
+ * Round @n channels from @first on, with the scales as they are. A channel whose sums then leave 32
+ * bits keeps what it has, of which @kept is a copy.
+ */
+static void round_channels(struct sums *s, struct vtac_gptq *f, int64_t first, int n, int8_t *kept)
 {
-	int8_t *wq = s->wq + c * s->taps;
+	struct vtac_rounding channels[VTAC_GPTQ_CHANNELS];
+	int8_t *wq = s->wq + first * s->taps;
 
-	memcpy(kept, wq, (size_t)s->taps);
-	vtac_gptq_round(f, s->w + c * s->taps, s->step[c], s->q->wgt_top, wq);
-	fill_spare(s, c);
-	if (set_bias(s, c))
-		return;
-	memcpy(wq, kept, (size_t)s->taps);
-	set_bias(s, c);
+	memcpy(kept, wq, (size_t)(n * s->taps));
+	for (int i = 0; i < n; i++)
+		channels[i] = (struct vtac_rounding) {
+			s->w + (first + i) * s->taps, s->step[first + i], wq + i * s->taps };
+	vtac_gptq_round(f, channels, n, s->q->wgt_top);
+	for (int i = 0; i < n; i++) {
+		fill_spare(s, first + i);
+		if (set_bias(s, first + i))
+			continue;
+		memcpy(wq + i * s->taps, kept + i * s->taps, (size_t)s->taps);
+		set_bias(s, first + i);
+	}
 }
 
 static int round_together(struct sums *s)
 {
-	int8_t *kept = vtac_alloc(s->q->g, (uint64_t)s->taps, 1);
+	int8_t *kept = vtac_alloc(s->q->g, (uint64_t)(VTAC_GPTQ_CHANNELS * s->taps), 1);
 	int64_t each = s->channels / s->groups;
 
 	if (!kept)
 		return -1;
 	for (int64_t group = 0; group < s->groups; group++) {
 		struct vtac_gptq *f = vtac_gptq_new(s->node->hessian, group);
+		int64_t end = (group + 1) * each;
 
 		if (!f)
 			return vtac_fail(s->q->g, s->node, "Out of memory.");
-		for (int64_t c = group * each; c < (group + 1) * each; c++)
-			round_channel(s, f, c, kept);
+		for (int64_t c = group * each; c < end; c += VTAC_GPTQ_CHANNELS)
+			round_channels(s, f, c, end - c < VTAC_GPTQ_CHANNELS ? (int)(end - c) :
+				       VTAC_GPTQ_CHANNELS, kept);
 		vtac_gptq_free(f);
 	}
 	return 0;
