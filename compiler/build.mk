@@ -10,10 +10,10 @@ VTAC_LIB := build/tools/libvtac.a
 VTAC_A := build/tools/obj/libvtac.a
 VTAC_CMD_SRCS := $(wildcard compiler/cmd/*.c)
 VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard compiler/*/*.c))
-VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o $(OUTPUT_OBJ)
+VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o $(OUTPUT_OBJ) $(CREW_OBJ)
 # Files of images and arrays, which the command and the tests read.
 VTAC_INPUT_OBJS := $(VTAC_DIR)/cmd/images.o $(VTAC_DIR)/cmd/npy.o
-VTAC_CPPFLAGS := -Icompiler $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
+VTAC_CPPFLAGS := -Icompiler -Ilibvtadev $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
 # These read every value of every image.
 $(addprefix $(VTAC_DIR)/quant/,gptq.o stats.o): VTAC_CFLAGS += -O3
@@ -26,11 +26,13 @@ $(VTAC_DIR)/onnx.pb-c.c: $(ONNX_PROTO)
 	@mkdir -p $(@D)
 	protoc-c --c_out=$(@D) -I$(dir $(ONNX_PROTO)) $(notdir $(ONNX_PROTO))
 
-$(VTAC_DIR)/onnx.pb-c.o: $(VTAC_DIR)/onnx.pb-c.c
+$(call each,$(VTAC_DIR)/onnx.pb-c.o): $(VTAC_DIR)/onnx.pb-c.c
+	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=c11 -O2 -g -fPIC $(CFLAGS) -c -o $@ $<
 
 $(VTAC_DIR)/onnx.pb-c.h: $(VTAC_DIR)/onnx.pb-c.c ;
-$(patsubst compiler/%.c,$(VTAC_DIR)/%.o,$(wildcard compiler/onnx/*.c) compiler/emit/emit_onnx.c): $(VTAC_DIR)/onnx.pb-c.h
+$(call each,$(patsubst compiler/%.c,$(VTAC_DIR)/%.o,$(wildcard compiler/onnx/*.c) \
+	compiler/emit/emit_onnx.c)): $(VTAC_DIR)/onnx.pb-c.h
 
 $(call archive,$(VTAC_A),$(VTAC_OBJS))
 
@@ -43,7 +45,6 @@ $(VTAC_LIB): $(VTAC_LIB_OBJS) compiler/build.mk
 VTAC_BIN := build/tools/vtac
 VTAC_CMD_OBJS := $(VTAC_CMD_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/core_config.o
 VTAC_LIBS := -lprotobuf-c -lm -pthread
-$(VTAC_DIR)/emit/emit_file.o: VTAC_CPPFLAGS += -Ilibvtadev
 $(VTAC_CMD_OBJS): VTAC_CPPFLAGS += $(LIB_CPPFLAGS) $(CLI_CPPFLAGS) -Icard -Ilibvtadev/picture
 
 $(call objects,$(VTAC_DIR),card/core,$$(EMU_CPPFLAGS) $$(CPPFLAGS) -std=gnu11 -O2 -g $$(CFLAGS))

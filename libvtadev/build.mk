@@ -18,6 +18,8 @@ LIB_HEADERS := libvtadev/vtadev.h libvtadev/vtadev_desc.h libvtadev/vtadev_devic
 LIB_OBJS := $(LIB_SRCS:libvtadev/%.c=$(LIB_DIR)/obj/%.o)
 # For programs: the libraries export no part of it.
 OUTPUT_OBJ := $(LIB_DIR)/obj/output.o
+# Of libvtaprog and of the compiler, each of which has it to itself.
+CREW_OBJ := $(LIB_DIR)/obj/crew.o
 
 LIB_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iuapi -Icontract -Ilibvtadev
 # For programs that use operators, program images or the CPU's kernels.

@@ -283,8 +283,8 @@ static PyObject *run_compiler(struct net *self, struct vtac_net_options *how, st
 }
 
 /*
- * compile(core, name, no_card, no_prune, cpu, shapes, labels, preprocess, images, image, progress):
- * the bytes of a program. image(i, input, count) returns count floats.
+ * compile(core, name, no_card, no_prune, cpu, shapes, labels, preprocess, images, image, progress,
+ * threads): the bytes of a program. image(i, input, count) returns count floats.
  */
 static PyObject *net_compile(PyObject *object, PyObject *args)
 {
@@ -296,9 +296,9 @@ static PyObject *net_compile(PyObject *object, PyObject *args)
 	struct run run = { .failed = 0 };
 	struct vtaops_core core;
 
-	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOO:compile", &core_bytes, &how.name, &how.no_card,
+	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOI:compile", &core_bytes, &how.name, &how.no_card,
 			      &how.no_prune, &PyTuple_Type, &cpu, &PyTuple_Type, &shapes,
-			      &how.labels, &pre, &how.images, &run.image, &run.progress) ||
+			      &how.labels, &pre, &how.images, &run.image, &run.progress, &how.threads) ||
 	    take_core(core_bytes, &core) ||
 	    (pre != Py_None && take_preprocess(&preprocess, pre)))
 		return NULL;

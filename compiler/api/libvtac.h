@@ -239,6 +239,8 @@ struct vtac_net_shape {
  * @preprocess: how a picture becomes an input, for programs that read pictures; or NULL
  * @progress: called in the thread of vtac_net_compile() when @done of @total steps of @what are
  *	done; @total is 0 if it is not known. Returns 0, or another number to fail. May be NULL.
+ * @threads: that compute, with the caller's, up to VTAC_NET_THREADS_MAX; 0: as many as there are
+ *	processors that this process may use. The program is the same for any number
  */
 struct vtac_net_options {
 	const struct vtaops_core *core;
@@ -255,7 +257,10 @@ struct vtac_net_options {
 	const char *labels;
 	const struct vtaimage_preprocess *preprocess;
 	int (*progress)(void *priv, const char *what, uint64_t done, uint64_t total);
+	unsigned int threads;
 };
+
+#define VTAC_NET_THREADS_MAX	64
 
 /**
  * struct vtac_net_placement - the devices of a net's nodes

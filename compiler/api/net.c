@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew.h"
 #include "emit/emit.h"
 #include "ir/kernel.h"
 #include "libvtac.h"
@@ -340,9 +341,19 @@ static int read_image(void *priv, unsigned int i, const struct vtac_tensor *t, f
 	return how->image(how->priv, i, t->name, values, (size_t)vtac_elements(t)) ? -1 : 0;
 }
 
+static bool is_number(struct vtac_net *net, unsigned int threads)
+{
+	return threads <= VTAC_NET_THREADS_MAX ||
+	       vtac_fail(net->g, NULL, "%u threads are too many: %u are the most.", threads,
+			 VTAC_NET_THREADS_MAX) == 0;
+}
+
+_Static_assert(VTAC_NET_THREADS_MAX == CREW_THREADS_MAX, "libvtac.h has the crew's limit");
+
 /* The variants of a program while it is compiled. */
 struct making {
 	const struct vtac_net_options *how;
+	struct crew *crew;
 	unsigned int n;
 	struct vtac_graph **g;
 	struct vtac_program *p;
@@ -360,6 +371,7 @@ static struct making *making_new(const struct vtac_net_options *how, unsigned in
 	m->g = calloc(n, sizeof(struct vtac_graph *));
 	m->p = calloc(n, sizeof(*m->p));
 	m->image = calloc(n, sizeof(*m->image));
+	crew_new(how->threads ? how->threads : crew_processors(), &m->crew);
 	return m;
 }
 
@@ -375,6 +387,7 @@ static void making_free(struct making *m)
 		free(m->g);
 		free(m->p);
 		free(m->image);
+		crew_free(m->crew);
 	}
 	free(m);
 }
@@ -485,6 +498,7 @@ static int compile(struct vtac_net *net, struct making *m, const struct vtac_opt
 		m->g[i] = copy_graph(net);
 		if (!m->g[i])
 			return -1;
+		m->g[i]->crew = m->crew;
 		if (m->how->name)
 			m->g[i]->name = m->how->name;
 		err = compile_variant(m, &opt, i);
@@ -507,13 +521,13 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 	unsigned int n = 0;
 	int err = -1;
 
-	if (shapes && own && is_name(net, how->name)) {
+	if (shapes && own && is_name(net, how->name) && is_number(net, how->threads)) {
 		opt = options_of(how, shapes);
 		opt.images = how->image && how->images ? &images : NULL;
 		n = count_variants(net, &opt);
 		m = n ? making_new(how, n) : NULL;
 	}
-	if (m && m->g && m->p && m->image)
+	if (m && m->g && m->p && m->image && m->crew)
 		err = compile(net, m, &opt, own, image, size);
 	else if (n)
 		vtac_fail(net->g, NULL, "Out of memory.");

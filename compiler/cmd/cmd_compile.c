@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "crew.h"
 #include "output.h"
 #include "progress.h"
 
@@ -78,6 +79,8 @@ static const char help[] =
 	"                         standard output, or to the file of -o\n"
 	"      --dot              print this graph for graphviz, nodes on the card in blue\n"
 	"      --memory=MIB       memory that the compiler may use (4096)\n"
+	"      --threads=N        compute with N threads (all processors that it may use); the\n"
+	"                         program is the same for any number\n"
 	"  -j, --json             print the report as JSON\n"
 	"  -q, --quiet            print neither the report nor the progress\n"
 	"  -h, --help             print this text\n";
@@ -90,6 +93,8 @@ struct compile {
 	uint32_t clock_mhz, clock_khz;	/* of --clock, or of --card; 0: not known */
 	unsigned int max_images;	/* 0: as many as is usual */
 	uint64_t memory;
+	unsigned int threads;		/* 0: as many as there are processors */
+	struct crew *crew;
 	struct vtac_options opt;
 	struct vtac_quant_options quant;
 	struct vtac_shape_option shapes[LIST_MAX];
@@ -218,6 +223,7 @@ static int parse(struct compile *c, int argc, char **argv)
 		{ .name = "dump-after", .set = set_pass, .to = &c->dump },
 		{ CLI_FLAG("dot", &c->dot) },
 		{ CLI_NUMBER("memory", &c->memory, 1, NUMBER_MAX) },
+		{ CLI_NUMBER("threads", &c->threads, 1, CREW_THREADS_MAX) },
 		{ CLI_FLAG("json", &c->json) },
 		{ CLI_FLAG("quiet", &c->quiet) },
 		{ 0 },
@@ -267,13 +273,22 @@ static int dump(const struct compile *c, const struct vtac_graph *g)
 	return err ? cmd_fail(CMD_ERROR, path, strerror(-err)) : CMD_OK;
 }
 
+static struct vtac_graph *new_graph(const struct compile *c)
+{
+	struct vtac_graph *g = vtac_graph_new(c->memory);
+
+	if (g)
+		g->crew = c->crew;
+	return g;
+}
+
 /*
  * The same network in float, as far as it is cut into the same tensors. Inputs stay what they are,
  * as no images are read.
  */
 static int measure(struct compile *c, struct vtac_graph *g, struct vtac_accuracy *accuracy)
 {
-	struct vtac_graph *real = vtac_graph_new(c->memory);
+	struct vtac_graph *real = new_graph(c);
 	struct vtac_options opt = c->opt;
 	struct vtac_images unread;
 	int ret = CMD_OK;
@@ -408,7 +423,7 @@ static int compile_variants(struct compile *c)
 	for (unsigned int i = 0; i < c->variants && !ret; i++) {
 		c->opt.shapes = shapes;
 		c->opt.n_shapes = vtac_variant_shapes(&all, i, shapes);
-		c->g[i] = vtac_graph_new(c->memory);
+		c->g[i] = new_graph(c);
 		ret = c->g[i] ? compile(c, i) : cmd_fail(CMD_ERROR, NULL, "out of memory");
 	}
 	c->opt = all;
@@ -561,6 +576,8 @@ static int prepare(struct compile *c)
 		cmd_progress_plan(count_images(c->calibrate), count_images(c->measure));
 	c->opt.after = check_data;
 	c->opt.after_priv = c;
+	if (!ret && crew_new(c->threads ? c->threads : crew_processors(), &c->crew))
+		ret = cmd_fail(CMD_ERROR, NULL, "out of memory");
 	return ret;
 }
 
@@ -585,6 +602,7 @@ int compile_main(int argc, char **argv)
 	}
 	progress_clear();
 	free_variants(c);
+	crew_free(c->crew);
 	cmd_images_free(c->calibrate);
 	cmd_images_free(c->measure);
 	free(c->classes);

@@ -88,6 +88,7 @@ struct vtac_graph *vtac_graph_clone(const struct vtac_graph *from)
 	if (!g)
 		return NULL;
 	g->name = from->name;
+	g->crew = from->crew;
 	g->n_sizes = from->n_sizes;
 	g->has_sizes = from->has_sizes;
 	if (!copy_all(g, from))

@@ -426,6 +426,7 @@ struct vtac_graph {
 	unsigned int next_id;
 	struct vtac_arena arena;
 	struct vtac_names *names;
+	struct crew *crew;	/* threads that work on it beside its own, crew.h; or NULL */
 	struct vtac_quant_options *how;	/* options that calibrate chose (quant.h), or NULL */
 	struct quantiser *quantiser;	/* from zero_point on (quant_impl.h), else NULL */
 	struct vtac_plan plan;

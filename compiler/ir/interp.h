@@ -18,15 +18,23 @@ struct vtac_interp {
 	void (*tensor)(void *priv, const struct vtac_tensor *t, const void *data);
 	/* After each node: @done of @total. NULL: none. */
 	void (*progress)(void *priv, unsigned int done, unsigned int total);
+	/* Before each node: true ends the run, which fails. NULL: none. */
+	bool (*ended)(void *priv);
 	/* Only so many of the graph's nodes, from the first; 0: all. */
 	unsigned int nodes;
 	void *priv;
 };
 
-/* A graph made ready to run any number of times, as long as nothing changes it. */
+/*
+ * A graph made ready to run any number of times, as long as nothing changes it; by several threads
+ * at once, too. Large kernels are shared with the threads of the graph's crew that have no work.
+ */
 struct vtac_float;
 struct vtac_float *vtac_float_new(struct vtac_graph *g);
 int vtac_float_run(struct vtac_float *f, const struct vtac_interp *io);
+struct vtac_graph *vtac_float_graph(const struct vtac_float *f);
+/* Bytes of the values that are there at once in a run. */
+uint64_t vtac_float_bytes(const struct vtac_float *f);
 void vtac_float_free(struct vtac_float *f);
 
 /* The three of them, once. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Run a graph in float. A tensor's memory lives from its producer to its last user. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +16,13 @@ struct step {
 struct vtac_float {
 	struct vtac_graph *g;
 	struct step *steps;
+	pthread_mutex_t lock;	/* protects the graph's error */
+};
+
+struct run {
+	struct vtac_float *f;
 	void **values;		/* by tensor id */
 	unsigned int *left;	/* uses of it that are to come, likewise */
-	unsigned int threads;
-	void *scratch;
-	size_t scratch_bytes;
 };
 
 /* ---- one node ---- */
@@ -27,18 +30,6 @@ struct vtac_float {
 static int bind(struct vtac_graph *g, struct step *s, const struct vtac_node *node)
 {
 	return vtac_is_shape_op(node->op) ? 0 : vtac_calls(g, node, &s->calls, &s->n_calls);
-}
-
-static size_t scratch_of(const struct step *s, unsigned int threads)
-{
-	size_t bytes = 0;
-
-	for (unsigned int i = 0; i < s->n_calls; i++) {
-		size_t own = vtac_shared_scratch(&s->calls[i], threads);
-
-		bytes = own > bytes ? own : bytes;
-	}
-	return bytes;
 }
 
 /* Of a Shape that is folded, the input has no values; nor has an operand that is left out. */
@@ -51,8 +42,7 @@ static void *value(void *const *values, const struct vtac_tensor *t)
 	return values ? values[t->id] : NULL;
 }
 
-static void run_calls(const struct step *s, unsigned int threads, void *const *values,
-		      void *scratch)
+static int run_calls(const struct step *s, struct crew *crew, void *const *values)
 {
 	for (unsigned int i = 0; i < s->n_calls; i++) {
 		const struct vtac_call *c = &s->calls[i];
@@ -60,8 +50,10 @@ static void run_calls(const struct step *s, unsigned int threads, void *const *v
 
 		for (unsigned int k = 0; k < c->need.operands; k++)
 			io[k] = value(values, c->io[k]);
-		vtac_run_shared(c, threads, io, scratch);
+		if (vtac_run_shared(c, crew, io))
+			return -1;
 	}
+	return 0;
 }
 
 static void run_eval(const struct vtac_node *node, void *const *values)
@@ -73,15 +65,9 @@ static void run_eval(const struct vtac_node *node, void *const *values)
 	vtac_eval(node, in, value(values, node->out[0]));
 }
 
-static void *scratch_new(size_t bytes)
-{
-	return aligned_alloc(64, (bytes + 127) & ~(size_t)63);
-}
-
 int vtac_run_constant(struct vtac_graph *g, struct vtac_node *node, void *const *out)
 {
 	struct step s = { 0 };
-	void *scratch;
 
 	/* With data its outputs are found as constants are. */
 	for (unsigned int i = 0; i < node->n_out; i++)
@@ -89,14 +75,9 @@ int vtac_run_constant(struct vtac_graph *g, struct vtac_node *node, void *const 
 			node->out[i]->data = out[i];
 	if (bind(g, &s, node))
 		return -1;
-	scratch = scratch_new(scratch_of(&s, 1));
-	if (!scratch)
-		return vtac_fail(g, node, "Out of memory.");
 	if (vtac_is_shape_op(node->op))
 		run_eval(node, NULL);
-	run_calls(&s, 1, NULL, scratch);
-	free(scratch);
-	return 0;
+	return run_calls(&s, g->crew, NULL) ? vtac_fail(g, node, "Out of memory.") : 0;
 }
 
 /* ---- a graph ---- */
@@ -108,59 +89,49 @@ struct vtac_float *vtac_float_new(struct vtac_graph *g)
 	if (!f)
 		return NULL;
 	f->g = g;
-	f->threads = vtac_threads();
+	pthread_mutex_init(&f->lock, NULL);
 	f->steps = calloc(g->n_nodes + 1u, sizeof(*f->steps));
-	f->values = calloc(g->next_id + 1u, sizeof(*f->values));
-	f->left = calloc(g->next_id + 1u, sizeof(*f->left));
-	if (!f->steps || !f->values || !f->left) {
+	if (!f->steps)
 		vtac_fail(g, NULL, "Out of memory.");
-		goto fail;
-	}
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
+	for (unsigned int i = 0; f->steps && i < g->n_nodes; i++)
 		if (bind(g, &f->steps[i], g->nodes[i]))
 			goto fail;
-		if (scratch_of(&f->steps[i], f->threads) > f->scratch_bytes)
-			f->scratch_bytes = scratch_of(&f->steps[i], f->threads);
-	}
-	f->scratch = scratch_new(f->scratch_bytes);
-	if (f->scratch)
+	if (f->steps)
 		return f;
-	vtac_fail(g, NULL, "Out of memory.");
 fail:
 	vtac_float_free(f);
 	return NULL;
-}
-
-static void free_values(struct vtac_float *f)
-{
-	for (unsigned int i = 0; f->values && i < f->g->next_id; i++) {
-		free(f->values[i]);
-		f->values[i] = NULL;
-	}
 }
 
 void vtac_float_free(struct vtac_float *f)
 {
 	if (!f)
 		return;
-	free_values(f);
 	free(f->steps);
-	free(f->values);
-	free(f->left);
-	free(f->scratch);
+	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
 
-static int make_value(struct vtac_float *f, const struct vtac_tensor *t)
+/* ---- a run ---- */
+
+/* @what: of @t, if that is not NULL */
+static int fail_run(struct run *r, const struct vtac_node *node, const char *what,
+		    const struct vtac_tensor *t)
+{
+	pthread_mutex_lock(&r->f->lock);
+	vtac_fail(r->f->g, node, "%s%s%.120s.", what, t ? " " : "", t ? t->name : "");
+	pthread_mutex_unlock(&r->f->lock);
+	return -1;
+}
+
+static int make_value(struct run *r, const struct vtac_tensor *t)
 {
 	size_t bytes = ((size_t)vtac_bytes(t) + 127) & ~(size_t)63;
 
-	f->values[t->id] = (uint64_t)vtac_bytes(t) > f->g->arena.limit ? NULL :
+	r->values[t->id] = (uint64_t)vtac_bytes(t) > r->f->g->arena.limit ? NULL :
 		aligned_alloc(64, bytes);
-	f->left[t->id] = t->n_users;
-	if (!f->values[t->id])
-		return vtac_fail(f->g, t->producer, "No memory for its output %.120s.", t->name);
-	return 0;
+	r->left[t->id] = t->n_users;
+	return r->values[t->id] ? 0 : fail_run(r, t->producer, "No memory for its output", t);
 }
 
 /* Values that the file's quantisation has: round to them, as the model's author meant. */
@@ -183,79 +154,139 @@ static void round_given(const struct vtac_tensor *t, float *v)
 	}
 }
 
-static void show(struct vtac_float *f, const struct vtac_interp *io, const struct vtac_tensor *t)
+static void show(struct run *r, const struct vtac_interp *io, const struct vtac_tensor *t)
 {
 	if (io->tensor)
-		io->tensor(io->priv, t, value(f->values, t));
+		io->tensor(io->priv, t, value(r->values, t));
 	if (!t->n_users && !t->data) {
-		free(f->values[t->id]);
-		f->values[t->id] = NULL;
+		free(r->values[t->id]);
+		r->values[t->id] = NULL;
 	}
 }
 
-static void drop_inputs(struct vtac_float *f, const struct vtac_node *node)
+static void drop_inputs(struct run *r, const struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < node->n_in; i++) {
 		const struct vtac_tensor *t = node->in[i];
 
-		if (!t || t->data || --f->left[t->id])
+		if (!t || t->data || --r->left[t->id])
 			continue;
-		free(f->values[t->id]);
-		f->values[t->id] = NULL;
+		free(r->values[t->id]);
+		r->values[t->id] = NULL;
 	}
 }
 
-static int run_node(struct vtac_float *f, unsigned int at, const struct vtac_interp *io)
+static int run_node(struct run *r, unsigned int at, const struct vtac_interp *io)
 {
-	const struct vtac_node *node = f->g->nodes[at];
+	const struct vtac_node *node = r->f->g->nodes[at];
 
 	for (unsigned int i = 0; i < node->n_out; i++)
-		if (node->out[i] && make_value(f, node->out[i]))
+		if (node->out[i] && make_value(r, node->out[i]))
 			return -1;
 	if (vtac_is_shape_op(node->op))
-		run_eval(node, f->values);
-	run_calls(&f->steps[at], f->threads, f->values, f->scratch);
+		run_eval(node, r->values);
+	if (run_calls(&r->f->steps[at], r->f->g->crew, r->values))
+		return fail_run(r, node, "No memory to compute it", NULL);
 	for (unsigned int i = 0; i < node->n_out; i++) {
 		if (!node->out[i])
 			continue;
-		round_given(node->out[i], f->values[node->out[i]->id]);
-		show(f, io, node->out[i]);
+		round_given(node->out[i], r->values[node->out[i]->id]);
+		show(r, io, node->out[i]);
 	}
-	drop_inputs(f, node);
+	drop_inputs(r, node);
 	return 0;
 }
 
-static int give_inputs(struct vtac_float *f, const struct vtac_interp *io)
+static int give_inputs(struct run *r, const struct vtac_interp *io)
 {
-	for (unsigned int i = 0; i < f->g->n_inputs; i++) {
-		const struct vtac_tensor *t = f->g->inputs[i];
+	struct vtac_graph *g = r->f->g;
 
-		if (make_value(f, t))
+	for (unsigned int i = 0; i < g->n_inputs; i++) {
+		const struct vtac_tensor *t = g->inputs[i];
+
+		if (make_value(r, t))
 			return -1;
-		if (io->input(io->priv, t, f->values[t->id]))
-			return vtac_fail(f->g, NULL, "No values for input %.120s.", t->name);
-		round_given(t, f->values[t->id]);
-		show(f, io, t);
+		if (io->input(io->priv, t, r->values[t->id]))
+			return fail_run(r, NULL, "No values for input", t);
+		round_given(t, r->values[t->id]);
+		show(r, io, t);
 	}
 	return 0;
 }
 
-int vtac_float_run(struct vtac_float *f, const struct vtac_interp *io)
+static int run_nodes(struct run *r, const struct vtac_interp *io)
 {
-	unsigned int n = io->nodes ? io->nodes : f->g->n_nodes;
-	int err = give_inputs(f, io);
+	const struct vtac_graph *g = r->f->g;
+	unsigned int n = io->nodes ? io->nodes : g->n_nodes;
+	int err = give_inputs(r, io);
 
 	for (unsigned int i = 0; i < n && !err; i++) {
-		err = run_node(f, i, io);
+		err = io->ended && io->ended(io->priv) ? -1 : run_node(r, i, io);
 		if (io->progress)
 			io->progress(io->priv, i + 1, n);
 	}
 	/* Outputs of the graph that are constants have no producer to show them. */
-	for (unsigned int i = 0; i < f->g->n_outputs && !err; i++)
-		if (f->g->outputs[i]->data)
-			show(f, io, f->g->outputs[i]);
-	free_values(f);
+	for (unsigned int i = 0; i < g->n_outputs && !err; i++)
+		if (g->outputs[i]->data)
+			show(r, io, g->outputs[i]);
 	return err;
+}
+
+int vtac_float_run(struct vtac_float *f, const struct vtac_interp *io)
+{
+	struct run r = { f, calloc(f->g->next_id + 1u, sizeof(*r.values)),
+			 calloc(f->g->next_id + 1u, sizeof(*r.left)) };
+	int err = -1;
+
+	if (r.values && r.left)
+		err = run_nodes(&r, io);
+	for (unsigned int i = 0; r.values && i < f->g->next_id; i++)
+		free(r.values[i]);
+	free(r.values);
+	free(r.left);
+	return err;
+}
+
+struct vtac_graph *vtac_float_graph(const struct vtac_float *f)
+{
+	return f->g;
+}
+
+/* As a run makes and frees values: uses that are left are counted in @left. */
+static uint64_t most_bytes(const struct vtac_graph *g, unsigned int *left)
+{
+	uint64_t now = 0, most = 0;
+
+	for (unsigned int i = 0; i < g->n_inputs; i++) {
+		now += (uint64_t)vtac_bytes(g->inputs[i]);
+		left[g->inputs[i]->id] = g->inputs[i]->n_users;
+	}
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+
+		for (unsigned int k = 0; k < node->n_out; k++) {
+			now += node->out[k] ? (uint64_t)vtac_bytes(node->out[k]) : 0;
+			if (node->out[k])
+				left[node->out[k]->id] = node->out[k]->n_users;
+		}
+		most = now > most ? now : most;
+		for (unsigned int k = 0; k < node->n_in; k++)
+			if (node->in[k] && !node->in[k]->data && !--left[node->in[k]->id])
+				now -= (uint64_t)vtac_bytes(node->in[k]);
+		for (unsigned int k = 0; k < node->n_out; k++)
+			if (node->out[k] && !node->out[k]->n_users)
+				now -= (uint64_t)vtac_bytes(node->out[k]);
+	}
+	return now > most ? now : most;
+}
+
+uint64_t vtac_float_bytes(const struct vtac_float *f)
+{
+	unsigned int *left = calloc(f->g->next_id + 1u, sizeof(*left));
+	uint64_t bytes = left ? most_bytes(f->g, left) : UINT64_MAX;
+
+	free(left);
+	return bytes;
 }
 
 int vtac_interp_float(struct vtac_graph *g, const struct vtac_interp *io)

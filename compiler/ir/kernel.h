@@ -35,19 +35,20 @@ uint32_t vtac_cpu_type(enum vtac_dtype dtype);
  */
 float *vtac_swap_weights(struct vtac_graph *g, const struct vtac_tensor *w, int64_t groups);
 
-/* Threads that a call is worth on this machine: the processors that this process may run on. */
-unsigned int vtac_threads(void);
+struct crew;
 
-/* Bytes of scratch memory for vtac_run_shared(). */
-size_t vtac_shared_scratch(const struct vtac_call *call, unsigned int threads);
+/* The parts that @threads threads run @call in, a large convolution or product; or 1. */
+unsigned int vtac_shared_parts(const struct vtac_call *call, unsigned int threads);
 
 /*
- * Run @call, a large convolution or product by up to @threads threads, which end before it returns.
- * @io are its operands; @scratch is aligned to 64 bytes. The outputs are the same bits for any
- * @threads.
+ * Run @call in @n parts of vtac_shared_parts() by the threads of @crew, which may be NULL, with
+ * operands @io. The outputs are the same bits for any @n. Returns 0, or -1 without memory.
  */
-void vtac_run_shared(const struct vtac_call *call, unsigned int threads, void *const *io,
-		     void *scratch);
+int vtac_run_parts(const struct vtac_call *call, struct crew *crew, unsigned int n,
+		   void *const *io);
+
+/* Likewise, in as many parts as there are threads without work. */
+int vtac_run_shared(const struct vtac_call *call, struct crew *crew, void *const *io);
 
 /* Is it a node of the card that computes with integers, and its calls: kernel_int.c */
 bool vtac_is_int(const struct vtac_node *node);

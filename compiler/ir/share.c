@@ -1,76 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A kernel's parts, by threads that are started for them. */
-#include <pthread.h>
-#include <sched.h>
+/* A kernel in parts, as many as there are threads without work. */
+#include <stdlib.h>
 
+#include "crew.h"
 #include "kernel.h"
 
-#define THREADS_MAX	16u
 /* A large network has no more memory to work in because the machine has many processors. */
 #define SCRATCH_MAX	((size_t)64 << 20)
 
-struct part {
-	struct vtacpu_part part;
-	void *scratch;
+struct shared {
+	struct vtacpu_part parts[CREW_THREADS_MAX];
+	char *scratch;
+	size_t scratch_bytes;		/* of each */
 };
-
-unsigned int vtac_threads(void)
-{
-	unsigned int n = 1;
-	cpu_set_t set;
-
-	if (!sched_getaffinity(0, sizeof(set), &set))
-		n = (unsigned int)CPU_COUNT(&set);
-	return n < THREADS_MAX ? n : THREADS_MAX;
-}
 
 static size_t scratch_of_part(const struct vtac_call *call)
 {
 	return ((size_t)call->need.scratch + 63) & ~(size_t)63;
 }
 
-static unsigned int parts_of(const struct vtac_call *call, unsigned int threads)
+unsigned int vtac_shared_parts(const struct vtac_call *call, unsigned int threads)
 {
-	unsigned int n = vtacpu_parts(call->kernel, &call->p, &call->need, threads);
+	unsigned int n = vtacpu_parts(call->kernel, &call->p, &call->need,
+				      threads < CREW_THREADS_MAX ? threads : CREW_THREADS_MAX);
 
 	while (n > 1 && n * scratch_of_part(call) > SCRATCH_MAX)
 		n--;
 	return n;
 }
 
-size_t vtac_shared_scratch(const struct vtac_call *call, unsigned int threads)
+static void run_part(void *arg, unsigned int i)
 {
-	return parts_of(call, threads) * scratch_of_part(call);
+	struct shared *s = arg;
+	const struct vtacpu_part *part = &s->parts[i];
+
+	vtacpu_run(part->kernel, &part->params, part->io, s->scratch + i * s->scratch_bytes);
 }
 
-static void *run(void *arg)
+/* Memory for @n parts; one at least is there if any is. */
+static char *make_scratch(unsigned int *n, size_t bytes)
 {
-	const struct part *part = arg;
+	char *scratch = aligned_alloc(64, *n * bytes + 64);
 
-	vtacpu_run(part->part.kernel, &part->part.params, part->part.io, part->scratch);
-	return NULL;
+	if (scratch || *n == 1)
+		return scratch;
+	*n = 1;
+	return aligned_alloc(64, bytes + 64);
 }
 
-void vtac_run_shared(const struct vtac_call *call, unsigned int threads, void *const *io,
-		     void *scratch)
+int vtac_run_parts(const struct vtac_call *call, struct crew *crew, unsigned int n,
+		   void *const *io)
 {
-	unsigned int n = parts_of(call, threads), started = 1;
-	struct part parts[THREADS_MAX];
-	pthread_t ids[THREADS_MAX];
+	struct shared s = { .scratch_bytes = scratch_of_part(call) };
 
-	if (n < 2) {
-		vtacpu_run(call->kernel, &call->p, io, scratch);
-		return;
+	s.scratch = make_scratch(&n, s.scratch_bytes);
+	if (!s.scratch)
+		return -1;
+	if (n > 1) {
+		for (unsigned int i = 0; i < n; i++)
+			vtacpu_part(call->kernel, &call->p, &call->need, io, i, n, &s.parts[i]);
+		crew_run(crew, run_part, &s, n);
+	} else {
+		vtacpu_run(call->kernel, &call->p, io, s.scratch);
 	}
-	for (unsigned int i = 0; i < n; i++) {
-		vtacpu_part(call->kernel, &call->p, &call->need, io, i, n, &parts[i].part);
-		parts[i].scratch = (char *)scratch + i * scratch_of_part(call);
-	}
-	while (started < n && !pthread_create(&ids[started], NULL, run, &parts[started]))
-		started++;
-	run(&parts[0]);
-	for (unsigned int i = started; i < n; i++)	/* no more threads can be had */
-		run(&parts[i]);
-	for (unsigned int i = 1; i < started; i++)
-		pthread_join(ids[i], NULL);
+	free(s.scratch);
+	return 0;
+}
+
+int vtac_run_shared(const struct vtac_call *call, struct crew *crew, void *const *io)
+{
+	return vtac_run_parts(call, crew, vtac_shared_parts(call, 1 + crew_idle(crew)), io);
 }

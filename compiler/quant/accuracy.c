@@ -7,36 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/interp.h"
 #include "passes/passes.h"
-#include "quant.h"
+#include "quant_impl.h"
 
 struct measure {
 	struct vtac_graph *real, *quantised;
+	struct vtac_float *floats, *integers;	/* the same graphs */
 	const struct vtac_images *images;
-	unsigned int image;
-	float **values;			/* of the float graph, by tensor id */
+	/* What follows is added to in the images' turns: of a tensor, and the last one. */
 	double *signal, *noise;		/* by tensor id of the quantised graph */
 	double *each;			/* likewise: the sum of each image's ratio, in dB */
+	struct vtac_accuracy *accuracy;
+};
+
+struct image {
+	struct measure *m;
+	float **values;			/* of the float graph, by tensor id */
 	int64_t best, best_float;	/* greatest outputs; -1: none yet */
 };
 
-static int read_input(void *priv, const struct vtac_tensor *t, void *data)
-{
-	struct measure *m = priv;
-
-	return vtac_read_image(m->quantised, m->images, m->image, t, data);
-}
-
 static void keep_values(void *priv, const struct vtac_tensor *t, const void *data)
 {
-	struct measure *m = priv;
+	const struct lane *lane = priv;
+	struct image *image = lane->own;
 
-	if (t->dtype != VTAC_F32 || m->values[t->id])
+	if (t->dtype != VTAC_F32 || image->values[t->id])
 		return;
-	m->values[t->id] = malloc((size_t)vtac_bytes(t) + 1);
-	if (m->values[t->id])
-		memcpy(m->values[t->id], data, (size_t)vtac_bytes(t));
+	image->values[t->id] = malloc((size_t)vtac_bytes(t) + 1);
+	if (image->values[t->id])
+		memcpy(image->values[t->id], data, (size_t)vtac_bytes(t));
 }
 
 static float real_value(const struct vtac_tensor *t, const void *data, int64_t i, int64_t plane)
@@ -90,77 +89,104 @@ static const struct vtac_tensor *same_tensor(const struct measure *m, const stru
 	return vtac_tensor_find(m->real, t->name);
 }
 
+/* The squares of the wanted values, and of errors. Notes the greatest of the first output. */
+static int compare(struct image *image, const struct vtac_tensor *t, const void *data,
+		   const float *want, double *signal, double *noise)
+{
+	const struct vtac_graph *g = image->m->quantised;
+	int64_t n = vtac_elements(t), plane = plane_of(t);
+	float *got = malloc((size_t)n * sizeof(*got) + 1);
+
+	if (!got)
+		return -1;
+	for (int64_t i = 0; i < n; i++) {
+		got[i] = real_value(t, data, i, plane);
+		*signal += (double)want[i] * (double)want[i];
+		*noise += ((double)want[i] - (double)got[i]) * ((double)want[i] - (double)got[i]);
+	}
+	if (g->n_outputs && g->outputs[0] == t) {
+		image->best = greatest(got, n);
+		image->best_float = greatest(want, n);
+	}
+	free(got);
+	return 0;
+}
+
 static void compare_values(void *priv, const struct vtac_tensor *t, const void *data)
 {
-	struct measure *m = priv;
+	struct lane *lane = priv;
+	struct image *image = lane->own;
+	struct measure *m = image->m;
 	const struct vtac_tensor *as = same_tensor(m, t);
-	const float *want = as ? m->values[as->id] : NULL;
-	int64_t n = vtac_elements(t), plane = plane_of(t);
+	const float *want = as ? image->values[as->id] : NULL;
 	double signal = 0, noise = 0;
-	float *got;
 
-	if (!want || !vtac_same_shape(as, t) ||
-	    (t->dtype != VTAC_F32 && !(t->dtype == VTAC_I8 && t->quant.scale && t->quant.n == 1)))
+	if (want && vtac_same_shape(as, t) &&
+	    (t->dtype == VTAC_F32 ||
+	     (t->dtype == VTAC_I8 && t->quant.scale && t->quant.n == 1)) &&
+	    compare(image, t, data, want, &signal, &noise))
 		return;
-	got = malloc((size_t)n * sizeof(*got) + 1);
-	for (int64_t i = 0; got && i < n; i++) {
-		got[i] = real_value(t, data, i, plane);
-		signal += (double)want[i] * (double)want[i];
-		noise += ((double)want[i] - (double)got[i]) * ((double)want[i] - (double)got[i]);
-	}
+	if (!lane_turn(lane, t->id))
+		return;
 	m->signal[t->id] += signal;
 	m->noise[t->id] += noise;
 	m->each[t->id] += ratio(signal, noise);
-	if (got && m->quantised->n_outputs && m->quantised->outputs[0] == t) {
-		m->best = greatest(got, n);
-		m->best_float = greatest(want, n);
-	}
-	free(got);
+	lane_pass(lane, t->id);
 }
 
-static int run_image(struct measure *m, struct vtac_float *real, struct vtac_float *quantised)
+static void count_answers(const struct image *image, unsigned int number)
 {
-	const struct vtac_interp floats = { .input = read_input, .tensor = keep_values, .priv = m };
-	const struct vtac_interp integers = {
-		.input = read_input, .tensor = compare_values, .priv = m };
-	int err = vtac_float_run(real, &floats) || vtac_float_run(quantised, &integers);
-
-	for (unsigned int i = 0; i < m->real->next_id; i++) {
-		free(m->values[i]);
-		m->values[i] = NULL;
-	}
-	return err ? -1 : 0;
-}
-
-static void count_answers(const struct measure *m, struct vtac_accuracy *a)
-{
-	const unsigned int *classes = m->images->classes;
+	const unsigned int *classes = image->m->images->classes;
+	struct vtac_accuracy *a = image->m->accuracy;
 
 	a->images++;
-	a->agree += m->best >= 0 && m->best == m->best_float;
+	a->agree += image->best >= 0 && image->best == image->best_float;
 	if (!classes)
 		return;
-	a->right += m->best == (int64_t)classes[m->image];
-	a->right_float += m->best_float == (int64_t)classes[m->image];
+	a->right += image->best == (int64_t)classes[number];
+	a->right_float += image->best_float == (int64_t)classes[number];
 }
 
-static int run_images(struct measure *m, const struct vtac_options *opt, struct vtac_accuracy *a)
+static int run_image(void *priv, struct lane *lane)
 {
-	struct vtac_float *real = vtac_float_new(m->real);
-	struct vtac_float *quantised = vtac_float_new(m->quantised);
-	int err = real && quantised ? 0 : -1;
+	struct measure *m = priv;
+	const struct vtac_interp floats = { .input = lane_input, .tensor = keep_values,
+					    .ended = lane_ended, .priv = lane };
+	const struct vtac_interp integers = { .input = lane_input, .tensor = compare_values,
+					      .ended = lane_ended, .priv = lane };
+	struct image image = { m, calloc(m->real->next_id + 1u, sizeof(*image.values)), -1, -1 };
+	int err = -1;
 
-	for (m->image = 0; m->image < m->images->count && !err; m->image++) {
-		m->best = -1;
-		m->best_float = -1;
-		err = run_image(m, real, quantised);
-		count_answers(m, a);
-		if (opt->progress)
-			opt->progress(opt->progress_priv, "measuring", m->image + 1,
-				      m->images->count);
+	lane->own = &image;
+	if (image.values)
+		err = vtac_float_run(m->floats, &floats) ||
+		      vtac_float_run(m->integers, &integers) ? -1 : 0;
+	if (!err && lane_turn(lane, m->quantised->next_id)) {
+		count_answers(&image, lane->image);
+		lane_pass(lane, m->quantised->next_id);
 	}
-	vtac_float_free(real);
-	vtac_float_free(quantised);
+	for (unsigned int i = 0; image.values && i < m->real->next_id; i++)
+		free(image.values[i]);
+	free(image.values);
+	return err;
+}
+
+static int run_images(struct measure *m, const struct vtac_options *opt)
+{
+	struct lane_work work = {
+		.g = m->quantised, .opt = opt, .images = m->images, .count = m->images->count,
+		.what = "measuring", .turns = m->quantised->next_id + 1, .run = run_image,
+		.priv = m,
+	};
+	int err;
+
+	m->floats = vtac_float_new(m->real);
+	m->integers = vtac_float_new(m->quantised);
+	work.graphs[0] = m->floats;
+	work.graphs[1] = m->integers;
+	err = m->floats && m->integers ? lanes_run(&work) : 1;
+	vtac_float_free(m->floats);
+	vtac_float_free(m->integers);
 	return err;
 }
 
@@ -168,7 +194,8 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,
 		 struct vtac_accuracy *a)
 {
-	struct measure m = { .real = real, .quantised = quantised, .images = images };
+	struct measure m = { .real = real, .quantised = quantised, .images = images,
+			     .accuracy = a };
 	int err = -1;
 
 	*a = (struct vtac_accuracy){ .n_sqnr = quantised->next_id, .labelled = images->classes };
@@ -176,16 +203,14 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 	m.signal = vtac_alloc(quantised, quantised->next_id, sizeof(*m.signal));
 	m.noise = vtac_alloc(quantised, quantised->next_id, sizeof(*m.noise));
 	m.each = vtac_alloc(quantised, quantised->next_id, sizeof(*m.each));
-	m.values = calloc(real->next_id + 1u, sizeof(*m.values));
 	a->each = m.each;
-	if (a->sqnr && m.signal && m.noise && m.each && m.values)
-		err = run_images(&m, opt, a);
+	if (a->sqnr && m.signal && m.noise && m.each)
+		err = run_images(&m, opt);
 	for (unsigned int i = 0; !err && i < quantised->next_id; i++) {
 		a->sqnr[i] = ratio(m.signal[i], m.noise[i]);
 		m.each[i] /= images->count;
 	}
 	if (!err && quantised->n_outputs)
 		a->output_sqnr = a->sqnr[quantised->outputs[0]->id];
-	free(m.values);
 	return err;
 }

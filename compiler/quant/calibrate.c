@@ -203,10 +203,13 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 		return -1;
 	opt.quant = how;
 	err = vtac_pass_residual(g, &opt) || vtac_pass_zero_point(g, &opt) ||
-	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ||
-	      vtac_measure(t->g, g, &opt, &t->eval, &a) ? 1 : 0;
+	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ? 1 : 0;
+	if (!err)
+		err = vtac_measure(t->g, g, &opt, &t->eval, &a);
 	if (!err)
 		*noise = (struct noise) { noise_of(g, &a), noise_of_outputs(g, &a) };
+	if (err < 0 && g->error.text[0])
+		vtac_fail(t->g, NULL, "%s", g->error.text);
 	vtac_graph_free(g);
 	t->done++;
 	return err;
@@ -590,6 +593,8 @@ static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 		err = find_best(&t, asked) || take_devices(g, t.g) ? -1 : 0;
 	}
 	free_graphs(&t, g, err);
+	if (err && t.g && t.g->error.text[0])
+		vtac_fail(g, NULL, "%s", t.g->error.text);
 	vtac_graph_free(t.g);
 	if (err && !g->error.text[0])
 		vtac_fail(g, NULL, "Out of memory.");

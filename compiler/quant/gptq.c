@@ -113,6 +113,13 @@ static void gather_taps(const struct vtac_node *node, const float *data, int64_t
 			}
 }
 
+/* ThreadSanitizer's calls fail in what chooses a clone, which runs before it has begun. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define CLONES	__attribute__((target_clones("avx2", "default")))
+#else
+#define CLONES
+#endif
+
 /* Vectors at any address. GCC makes two instructions of each where registers are shorter. */
 typedef float floats_t __attribute__((vector_size(32), aligned(4)));
 typedef double doubles_t __attribute__((vector_size(32), aligned(8)));
@@ -163,7 +170,7 @@ void add_tap(float *sum, const float *rows, int64_t taps, int64_t i, int64_t fir
 }
 
 /* Add ROWS rows: a sum of products for each pair of taps. Tiles reach beyond the diagonal. */
-__attribute__((target_clones("avx2", "default")))
+CLONES
 static void add_rows(float *sum, const float *rows, int64_t taps)
 {
 	int64_t i = 0;
@@ -254,7 +261,7 @@ void factorise_row(double *l, int64_t n, int64_t i, int64_t first)
 }
 
 /* LL' = M, in place. */
-__attribute__((target_clones("avx2", "default")))
+CLONES
 static void factorise(double *l, int64_t n)
 {
 	int64_t i = 0;
@@ -390,7 +397,7 @@ void add_errors(const struct vtac_gptq *f, const double *errors, int64_t first, 
 					f->l[k * f->taps + i];
 }
 
-__attribute__((target_clones("avx2", "default")))
+CLONES
 void vtac_gptq_round(struct vtac_gptq *f, const struct vtac_rounding *channels, int n, int top)
 {
 	double errors[BLOCK * VTAC_GPTQ_CHANNELS] = { 0 };

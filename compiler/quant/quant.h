@@ -93,7 +93,8 @@ struct vtac_accuracy {
 
 /*
  * Run @images through @real, a float graph of the same network after the pass `pad_channels`,
- * and through @quantised. Tensors are the same by name.
+ * and through @quantised. Tensors are the same by name. Returns 0; or -1, or 1 if one of the graphs
+ * cannot be run: it has an error.
  */
 int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,

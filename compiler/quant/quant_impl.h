@@ -3,7 +3,11 @@
 #ifndef VTAC_QUANT_IMPL_H
 #define VTAC_QUANT_IMPL_H
 
+#include "ir/interp.h"
 #include "quant.h"
+
+struct lane;
+struct lanes;
 
 struct quantiser {
 	struct vtac_graph *g;
@@ -18,6 +22,47 @@ struct quantiser {
 	float *alone;			/* calibrated() for in_top levels, in choose_scales() */
 	unsigned int ids;
 };
+
+/*
+ * lanes.c: images side by side, in the threads of the graph's crew, as many as 64 MiB hold beside
+ * the first. Whatever the number of threads, results are the same: each place in memory that all
+ * images add to has a turn, which images take in their order.
+ */
+struct lane_work {
+	struct vtac_graph *g;		/* whose crew it is, and whose error is set */
+	const struct vtac_options *opt;
+	const struct vtac_images *images;
+	unsigned int count;		/* of these, from the first */
+	const char *what;		/* in reports of the progress */
+	struct vtac_float *graphs[2];	/* that an image goes through: inputs of both are read */
+	unsigned int nodes;		/* of the first graph, 0 for all: for run() alone */
+	unsigned int turns;
+	/* Runs an image; in any thread. Returns 0 or -1: no later image is run to its end. */
+	int (*run)(void *priv, struct lane *lane);
+	void *priv;
+	/* Afterwards: the first image that failed and a tensor that lane_fail() has named. */
+	unsigned int failed;
+	const struct vtac_tensor *bad;
+};
+
+/* An image under way; all but @own is lanes.c's. */
+struct lane {
+	struct lanes *lanes;
+	unsigned int image;
+	void **inputs;			/* of both graphs, in their order */
+	void *own;			/* of lane_work.run() */
+};
+
+/* Returns 0, or -1: @work->g or the graph that failed has an error, unless there is a bad tensor. */
+int lanes_run(struct lane_work *work);
+/* For struct vtac_interp, whose priv is the lane: input() and ended(). */
+int lane_input(void *priv, const struct vtac_tensor *t, void *data);
+bool lane_ended(void *priv);
+/* Waits for turn @i; false if an earlier image has failed, or if this one has had it. */
+bool lane_turn(struct lane *lane, unsigned int i);
+void lane_pass(struct lane *lane, unsigned int i);
+/* Ends this image and all later ones because of @bad. */
+void lane_fail(struct lane *lane, const struct vtac_tensor *bad);
 
 /* scales.c: options and widths; the tables, which zero_point makes, are NULL. */
 struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *opt);

@@ -3,16 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/interp.h"
 #include "passes/passes.h"
-#include "quant.h"
-
-struct run {
-	struct vtac_graph *g;
-	const struct vtac_images *images;
-	unsigned int image;
-	bool failed;
-};
+#include "quant_impl.h"
 
 /* Bins twice as wide, until @most is within them. */
 static void widen_bins(struct vtac_stats *s, float most)
@@ -162,56 +154,71 @@ static bool touches_card(const struct vtac_tensor *t)
 	return false;
 }
 
-static struct vtac_stats *stats_of(struct run *r, struct vtac_tensor *t)
+/* Stats of a tensor of floats that the card has, before any image is counted. */
+static int make_stats(struct vtac_graph *g, struct vtac_tensor *t)
 {
-	struct vtac_stats *s = t->stats;
-
-	if (s)
-		return s;
-	s = vtac_alloc(r->g, 1, sizeof(*s));
-	if (!s)
-		return NULL;
-	s->channels = t->rank >= 2 ? t->dims[1] : 1;
-	s->mean = vtac_alloc(r->g, (uint64_t)s->channels, sizeof(s->mean[0]));
-	s->most = vtac_alloc(r->g, (uint64_t)s->channels, sizeof(s->most[0]));
-	if (!s->mean || !s->most)
-		return NULL;
-	t->stats = s;
-	return s;
-}
-
-static void count_tensor(void *priv, const struct vtac_tensor *t, const void *data)
-{
-	struct run *r = priv;
-	int64_t n = vtac_elements(t);
 	struct vtac_stats *s;
 
-	if (t->dtype != VTAC_F32 || !n || r->failed || !touches_card(t))
-		return;
-	/* The graph belongs to the compiler: only stats are written. */
-	s = stats_of(r, (struct vtac_tensor *)t);
-	if (!s) {
-		r->failed = true;
-		return;
-	}
-	if (!count_channels(s, t, data)) {
-		r->failed = true;
-		vtac_fail(r->g, t->producer,
-			  "Tensor %.120s is infinite or not a number for calibration image %u.",
-			  t->name, vtac_image_number(r->images, r->image));
-		return;
-	}
-	count_values(s, data, n);
-	for (unsigned int i = 0; i < t->n_users; i++)
-		if (t->users[i]->hessian && t->users[i]->in[0] == t)
-			vtac_gptq_observe(t->users[i], data);
+	if (t->dtype != VTAC_F32 || !vtac_elements(t) || !touches_card(t))
+		return 0;
+	s = vtac_alloc(g, 1, sizeof(*s));
+	if (!s)
+		return -1;
+	s->channels = t->rank >= 2 ? t->dims[1] : 1;
+	s->mean = vtac_alloc(g, (uint64_t)s->channels, sizeof(s->mean[0]));
+	s->most = vtac_alloc(g, (uint64_t)s->channels, sizeof(s->most[0]));
+	if (!s->mean || !s->most)
+		return -1;
+	t->stats = s;
+	return 0;
 }
 
-static int read_input(void *priv, const struct vtac_tensor *t, void *data)
+/* Stats of all tensors that a run of @nodes nodes shows, 0 for all. */
+static int make_all_stats(struct vtac_graph *g, unsigned int nodes)
 {
-	struct run *r = priv;
+	unsigned int n = nodes ? nodes : g->n_nodes;
 
-	return vtac_read_image(r->g, r->images, r->image, t, data);
+	for (unsigned int i = 0; i < g->n_tensors; i++)
+		g->tensors[i]->stats = NULL;
+	for (unsigned int i = 0; i < g->n_inputs; i++)
+		if (make_stats(g, g->inputs[i]))
+			return -1;
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int k = 0; k < g->nodes[i]->n_out; k++)
+			if (g->nodes[i]->out[k] && make_stats(g, g->nodes[i]->out[k]))
+				return -1;
+	for (unsigned int i = 0; i < g->n_outputs; i++)
+		if (g->outputs[i]->data && make_stats(g, g->outputs[i]))
+			return -1;
+	return 0;
+}
+
+/* In the order of the images */
+static void count_tensor(void *priv, const struct vtac_tensor *t, const void *data)
+{
+	struct lane *lane = priv;
+
+	if (!t->stats || !lane_turn(lane, t->id))
+		return;
+	if (count_channels(t->stats, t, data)) {
+		count_values(t->stats, data, vtac_elements(t));
+		for (unsigned int i = 0; i < t->n_users; i++)
+			if (t->users[i]->hessian && t->users[i]->in[0] == t)
+				vtac_gptq_observe(t->users[i], data);
+	} else {
+		lane_fail(lane, t);
+	}
+	lane_pass(lane, t->id);
+}
+
+static int count_image(void *priv, struct lane *lane)
+{
+	const struct lane_work *work = priv;
+	const struct vtac_interp io = {
+		.input = lane_input, .tensor = count_tensor, .ended = lane_ended,
+		.nodes = work->nodes, .priv = lane };
+
+	return vtac_float_run(work->graphs[0], &io);
 }
 
 static void finish_means(struct vtac_graph *g, unsigned int images)
@@ -228,32 +235,28 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, uns
 		       unsigned int nodes)
 {
 	const struct vtac_images *images = opt->images;
-	struct run r = { .g = g, .images = images };
-	const struct vtac_interp io = { .input = read_input, .tensor = count_tensor,
-					.nodes = nodes, .priv = &r };
-	struct vtac_float *f;
-	unsigned int count = images->count < max ? images->count : max;
-	int err = 0;
+	struct lane_work work = {
+		.g = g, .opt = opt, .images = images, .what = "calibrating", .nodes = nodes,
+		.count = images->count < max ? images->count : max,
+		.turns = g->next_id, .run = count_image, .priv = &work,
+	};
+	int err;
 
 	if (!images->count)
 		return vtac_fail(g, NULL, "There are no images to calibrate with.");
-	for (unsigned int i = 0; i < g->n_tensors; i++)
-		g->tensors[i]->stats = NULL;
-	f = vtac_float_new(g);
-	if (!f)
+	if (make_all_stats(g, nodes))
 		return -1;
-	for (; r.image < count && !err; r.image++) {
-		if (opt->progress &&
-		    opt->progress(opt->progress_priv, "calibrating", r.image, count))
-			err = vtac_fail(g, NULL, "The caller ended the compilation.");
-		else
-			err = vtac_float_run(f, &io) || r.failed ? -1 : 0;
-	}
-	if (opt->progress && !err)
-		opt->progress(opt->progress_priv, "calibrating", r.image, count);
-	vtac_float_free(f);
+	work.graphs[0] = vtac_float_new(g);
+	if (!work.graphs[0])
+		return -1;
+	err = lanes_run(&work);
+	vtac_float_free(work.graphs[0]);
 	if (!err)
-		finish_means(g, count);
+		finish_means(g, work.count);
+	if (work.bad)
+		vtac_fail(g, work.bad->producer,
+			  "Tensor %.120s is infinite or not a number for calibration image %u.",
+			  work.bad->name, vtac_image_number(images, work.failed));
 	return err;
 }
 

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A program's CPU steps by several threads: the parts of each kernel, made once. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "crew.h"
 #include "prog.h"
 
+_Static_assert(VTAPROG_THREADS_MAX == CREW_THREADS_MAX, "vtaprog.h has the crew's limit");
+
 /* Memory to work in is not more because a machine has many processors. */
 #define SCRATCH_MAX	((uint64_t)64 << 20)
-
-/* The processors that this process may use. */
-static unsigned int count_processors(void)
-{
-	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
-
-	return n < VTAPROG_THREADS_MAX ? (unsigned int)n : VTAPROG_THREADS_MAX;
-}
 
 static void clear_parts(struct vtaprog *prog)
 {
@@ -73,7 +65,7 @@ int vtaprog_threads(struct vtaprog *prog, unsigned int threads)
 		return -EBUSY;
 	threads_free(prog);
 	if (!threads)
-		threads = count_processors();
+		threads = crew_processors();
 	if (threads < 2)
 		return 0;
 	for (uint32_t i = 0; i < prog->kernel_count && !err; i++)
@@ -88,10 +80,26 @@ int vtaprog_threads(struct vtaprog *prog, unsigned int threads)
 	return err;
 }
 
+/* The parts of a kernel that are run, each with memory of its own to work in */
+struct shared {
+	const struct kernel_step *kernel;
+	char *scratch;
+};
+
+static void run_part(void *arg, unsigned int i)
+{
+	const struct shared *s = arg;
+	const struct vtacpu_part *part = &s->kernel->parts[i];
+
+	vtacpu_run(part->kernel, &part->params, part->io, s->scratch + i * s->kernel->scratch_bytes);
+}
+
 void threads_run(struct vtaprog *prog, const struct kernel_step *k)
 {
+	struct shared shared = { k, prog->scratch };
+
 	if (k->part_count)
-		crew_run(prog->crew, k->parts, k->part_count, prog->scratch, k->scratch_bytes);
+		crew_run(prog->crew, run_part, &shared, k->part_count);
 	else
 		vtacpu_run(k->kernel, &k->params, k->io, k->scratch);
 }

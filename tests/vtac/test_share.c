@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Test of compiler/ir/share.c and libvtadev/cpu/split.c: threads give the same bits as one. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../frame.h"
+#include "crew.h"
 #include "ir/kernel.h"
 
 /* No multiple of the channels of any number of threads that is tried. */
@@ -46,18 +49,15 @@ static void *operand(const struct vtac_call *call, uint32_t i, uint64_t *seed)
 	return to;
 }
 
+static struct crew *crew;
+
 static void run(const struct vtac_call *call, unsigned int threads, void *const *io)
 {
-	size_t bytes = vtac_shared_scratch(call, threads);
-	void *scratch = aligned_alloc(64, bytes);
-
-	assert_non_null(scratch);
-	vtac_run_shared(call, threads, io, scratch);
-	free(scratch);
+	assert_int_equal(vtac_run_parts(call, crew, vtac_shared_parts(call, threads), io), 0);
 }
 
 /* Returns into how many parts 16 threads share it. */
-static size_t same_bits(struct vtac_call *call)
+static unsigned int same_bits(struct vtac_call *call)
 {
 	static const unsigned int threads[] = { 2, 3, 5, 16 };
 	void *io[VTACPU_OPERANDS_MAX] = { NULL }, *one;
@@ -83,9 +83,7 @@ static size_t same_bits(struct vtac_call *call)
 	for (uint32_t i = 0; i <= last; i++)
 		free(io[i]);
 	free(one);
-	return vtacpu_parts(call->kernel, &call->p, &call->need, 16) > 1 &&
-	       vtac_shared_scratch(call, 1) ?
-	       vtac_shared_scratch(call, 16) / vtac_shared_scratch(call, 1) : 1;
+	return vtac_shared_parts(call, 16);
 }
 
 TEST(floats)
@@ -229,3 +227,75 @@ TEST(others_are_whole)
 
 	assert_int_equal(same_bits(&call), 1);
 }
+
+#define ITEMS	40u
+
+/* By item of a job, and by item of its own job */
+static atomic_uint runs[ITEMS][ITEMS];
+
+static void run_inner(void *arg, unsigned int i)
+{
+	atomic_uint *row = arg;
+
+	atomic_fetch_add(&row[i], 1);
+}
+
+static void run_outer(void *arg, unsigned int i)
+{
+	(void)arg;
+	crew_run(crew, run_inner, runs[i], i);
+}
+
+/* Items give jobs, too; each item is run once, also without a crew. */
+TEST(jobs_of_items)
+{
+	unsigned int rounds = 0;
+
+	for (; rounds < 50; rounds++)
+		crew_run(rounds % 5 ? crew : NULL, run_outer, NULL, ITEMS);
+	for (unsigned int i = 0; i < ITEMS; i++)
+		for (unsigned int k = 0; k < ITEMS; k++)
+			assert_int_equal(runs[i][k], k < i ? rounds : 0);
+}
+
+struct chain {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	unsigned int done;
+};
+
+/* Waits for the item before. */
+static void run_link(void *arg, unsigned int i)
+{
+	struct chain *chain = arg;
+
+	pthread_mutex_lock(&chain->lock);
+	while (chain->done < i)
+		pthread_cond_wait(&chain->moved, &chain->lock);
+	chain->done++;
+	pthread_cond_broadcast(&chain->moved);
+	pthread_mutex_unlock(&chain->lock);
+}
+
+TEST(items_wait_for_earlier_ones)
+{
+	struct chain chain = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
+
+	crew_run(crew, run_link, &chain, ITEMS);
+	assert_int_equal(chain.done, ITEMS);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return crew_new(4, &crew);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	crew_free(crew);
+	return 0;
+}
+
+GROUP(setup, teardown);

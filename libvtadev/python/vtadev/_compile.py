@@ -309,10 +309,13 @@ def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str]
           no_prune: bool = False, mean: Union[float, Sequence[float], None] = None,
           scale: Union[float, Sequence[float], None] = None, order: Optional[str] = None,
           fit: Optional[str] = None, filter: Optional[str] = None,
-          background: Optional[int] = None, progress: Optional[Progress] = None) -> bytes:
+          background: Optional[int] = None, progress: Optional[Progress] = None,
+          threads: int = 0) -> bytes:
     """The bytes of a program image (.vtap): see vtadev.compile()."""
     if images < 1:
         raise ValueError("images is 1 or more")
+    if not 0 <= threads <= 64:
+        raise ValueError("threads is 0 to 64")
     pictures = Pictures(mean, scale, order, fit, filter, background)
     data, directory, own_name = _read_model(model)
     net = _compiler().Net(data, directory)
@@ -333,4 +336,4 @@ def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str]
     text = None if labels is None else "".join(f"{label}\n" for label in labels)
     return net.compile(core, name if name is not None else own_name, no_card, no_prune, tuple(cpu),
                        given, text, pictures.how if pictures.given else None,
-                       len(next(iter(read.values()))) if read else 0, values, progress)
+                       len(next(iter(read.values()))) if read else 0, values, progress, threads)

@@ -185,6 +185,7 @@ def compile(model: Any, calibrate: Any = None, device: Union[Device, str, None] 
                 background is a number, 0xRRGGBB
     progress    a function, called with the name of a step, and done and total (0: not known) parts
                 of it, in this thread; an exception ends the compilation
+    threads     that compute (0: as many as there are processors); the program is the same
 
     CompileError has the sentence of vtac, and in nodes the nodes that stop the model. Other threads
     run meanwhile, as the GIL is released.
