@@ -3,8 +3,9 @@
 //
 // A word is read, held with its second operand, computed in two clocks and written. Words that are
 // in hand are passed on to a later reader of the same address, so that micro-ops see each other's
-// results; GEMM's are there after the first of the two clocks. STORE reads a copy of the low bits,
-// which are all that it writes to memory, so it takes no clock of the loops.
+// results; those of SHR and MUL are there in the second of the two clocks, and others in the first.
+// STORE reads a copy of the low bits, which are all that it writes to memory, so it takes no clock of
+// the loops.
 module vta_acc #(
 	parameter int LOG_WORDS = 11,
 	parameter int SUM_BITS = 20,
@@ -24,7 +25,7 @@ module vta_acc #(
 	input logic [vta_isa_pkg::max(LOG_WORDS, 1) - 1:0] read_address,
 	input logic from_compute, from_middle, from_result, from_written,	// source of the value,
 	input logic hold_src,			// if not memory; the value is the second operand
-	input logic alu, reset, use_imm,
+	input logic alu, late, reset, use_imm,	// late: the opcode is SHR or MUL
 	input logic [2:0] opcode,
 	input logic [31:0] imm,
 	input logic signed [SUM_BITS - 1:0] sum,
@@ -32,7 +33,7 @@ module vta_acc #(
 	input logic [vta_isa_pkg::max(LOG_WORDS, 1) - 1:0] write_address,
 	output logic [31:0] memory_value
 );
-	logic [31:0] x, y, src, middle, result, written, alu_result;
+	logic [31:0] x, y, middle, result, written, least_or_most, late_result;
 	wire [vta_isa_pkg::max(LOG_WORDS, 1) - 1:0] changed = fill ? fill_address : write_address;
 	wire [31:0] change = fill ? fill_data : result;
 
@@ -46,18 +47,21 @@ module vta_acc #(
 		.read_address(store_address), .read_data(store_value)
 	);
 
-	vta_alu u_alu (.clk, .opcode, .x, .y, .result(alu_result));
+	vta_alu u_alu (.clk, .opcode, .x, .y, .least_or_most, .late(late_result));
 
-	wire [31:0] added = reset ? '0 : x + 32'(sum);
-	wire [31:0] value = from_compute ? added : from_middle ? middle : from_result ? result :
+	wire add = ~alu | opcode == vta_isa_pkg::ALU_ADD;
+	wire [31:0] added = reset & ~alu ? '0 : x + (alu ? y : 32'(sum));
+	wire [31:0] computed = add ? added : least_or_most;
+	wire [31:0] finished = late ? late_result : middle;
+	wire [31:0] value = from_compute ? computed : from_middle ? finished : from_result ? result :
 		from_written ? written : memory_value;
-	assign y = use_imm ? imm : src;
 
 	always_ff @(posedge clk) begin
-		if (hold_src) src <= value;
+		if (hold_src) y <= value;
+		else if (use_imm) y <= imm;
 		x <= value;
-		middle <= added;
-		result <= alu ? alu_result : middle;
+		middle <= computed;
+		result <= finished;
 		written <= result;
 	end
 endmodule

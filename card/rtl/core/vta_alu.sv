@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of ALU (docs/isa.md, 6) on one value, in two clocks: products of halves,
-// comparisons and the sum come first, and are put together or shifted in the second one.
+// The arithmetic of ALU (docs/isa.md, 6) on one value. MIN, MAX and ADD take a clock. SHR and MUL take
+// two: the distance and products of halves come first, and are applied or added in the second one.
 module vta_alu (
 	input logic clk,
 	input logic [2:0] opcode,		// stays the same for both clocks
 	input logic [31:0] x,			// acc[dst]
 	input logic [31:0] y,			// acc[src], or the immediate
-	output logic [31:0] result		// of the operands of the clock before
+	output logic [31:0] least_or_most,	// the result of MIN and MAX
+	output logic [31:0] late		// that of SHR and MUL, of the operands of the clock before
 );
 	// ---- First clock
 	wire less = $signed(x) < $signed(y);
@@ -16,19 +17,14 @@ module vta_alu (
 	for (genvar n = 0; n < 32; n++) begin : gen_reverse
 		assign reversed[n] = x[31 - n];
 	end
+	assign least_or_most = less == (opcode == vta_isa_pkg::ALU_MIN) ? x : y;
 
-	logic [31:0] simple;			// the result of MIN, MAX and ADD
 	logic [31:0] low;			// of the product: low halves,
 	logic [15:0] high, high_too;		// and those that begin at bit 16
 	logic [31:0] forward;			// to be shifted to the right: to shift to the left is
 	logic to_left, far;			// to shift the bits in reverse order
 	logic [4:0] amount;
 	always_ff @(posedge clk) begin
-		unique case (opcode)
-			vta_isa_pkg::ALU_MIN: simple <= less ? x : y;
-			vta_isa_pkg::ALU_MAX: simple <= less ? y : x;
-			default: simple <= x + y;
-		endcase
 		low <= x[15:0] * y[15:0];
 		high <= x[31:16] * y[15:0];
 		high_too <= x[15:0] * y[31:16];
@@ -45,11 +41,7 @@ module vta_alu (
 	for (genvar n = 0; n < 32; n++) begin : gen_backward
 		assign backward[n] = shifted[31 - n];
 	end
-	always_comb begin
-		unique case (opcode)
-			vta_isa_pkg::ALU_SHR: result = ~to_left ? shifted : far ? '0 : backward;
-			vta_isa_pkg::ALU_MUL: result = {low[31:16] + high + high_too, low[15:0]};
-			default: result = simple;
-		endcase
-	end
+	wire [31:0] shift = ~to_left ? shifted : far ? '0 : backward;
+	assign late = opcode == vta_isa_pkg::ALU_MUL ?
+		{low[31:16] + high + high_too, low[15:0]} : shift;
 endmodule

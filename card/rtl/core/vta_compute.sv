@@ -211,8 +211,9 @@ module vta_compute #(
 	wire after_hold = valid_hold & writes_hold & acc_read == acc_hold;
 	wire after_compute = write_compute & acc_read == acc_compute;
 
-	// ALU's are there at Result, so their next reader waits for them.
-	assign stall = alu & valid_read & (after_hold | after_compute);
+	// SHR and MUL have theirs at Middle, so the next reader waits for it.
+	wire late = alu & (alu_opcode == vta_isa_pkg::ALU_SHR | alu_opcode == vta_isa_pkg::ALU_MUL);
+	assign stall = late & valid_read & after_hold;
 	always_ff @(posedge clk) begin
 		valid_hold <= valid_read & ~stall & ~halt;
 		save_hold <= save_at_read & ~halt;
@@ -275,7 +276,7 @@ module vta_compute #(
 			.read((valid_read & ~stall) | save_at_read), .read_address(acc_read),
 			.from_compute, .from_middle, .from_result, .from_written,
 			.hold_src(valid_hold & ~writes_hold),
-			.alu, .reset, .use_imm, .opcode(alu_opcode), .imm({{16{imm[15]}}, imm}),
+			.alu, .late, .reset, .use_imm, .opcode(alu_opcode), .imm({{16{imm[15]}}, imm}),
 			.sum, .write(write_result), .write_address(acc_result),
 			.memory_value(save_data[32 * n +: 32])
 		);

@@ -601,13 +601,15 @@ module vta_core #(
 	wire [63:0] cycle_load = end_cycle[64 * ModuleLoad +: 64];
 	wire [63:0] cycle_compute = end_cycle[64 * ModuleCompute +: 64];
 	wire [63:0] cycle_store = end_cycle[64 * ModuleStore +: 64];
-	wire [63:0] cycle_most = cycle_load > cycle_compute ? cycle_load : cycle_compute;
+	logic [63:0] cycle_most, cycle_other;
 	assign load_cycles = busy_cycles[64 * ModuleLoad +: 64];
 	assign compute_cycles = busy_cycles[64 * ModuleCompute +: 64];
 	assign store_cycles = busy_cycles[64 * ModuleStore +: 64];
 
 	always_ff @(posedge clk) begin
-		cycles <= cycle_most > cycle_store ? cycle_most : cycle_store;
+		cycle_most <= cycle_load > cycle_compute ? cycle_load : cycle_compute;
+		cycle_other <= cycle_store;
+		cycles <= cycle_most > cycle_other ? cycle_most : cycle_other;
 		if (begin_run) begin
 			insns <= '0;
 			gemm_uops <= '0;

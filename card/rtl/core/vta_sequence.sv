@@ -48,6 +48,7 @@ module vta_sequence (
 
 	logic [2:0] state;
 	logic [63:0] early, token, begin_cycle;
+	logic [64:0] latest;			// cycle to begin at within the limit; below 0: none
 	logic over;
 
 	wire tokens = (~pop_prev | prev_valid) & (~pop_next | next_valid) &
@@ -92,10 +93,13 @@ module vta_sequence (
 			early <= arrival > cycle ? arrival : cycle;
 			token <= from_prev > from_next ? from_prev : from_next;
 		end
-		if (state == Start) begin_cycle <= early > token ? early : token;
+		if (state == Start) begin
+			begin_cycle <= early > token ? early : token;
+			latest <= 65'(cycle_limit) - 65'(insn_cost);
+		end
 		if (state == End) begin
 			end_cycle <= sum[64] ? '1 : sum[63:0];
-			over <= |cycle_limit & (sum[64] | sum[63:0] > cycle_limit);
+			over <= |cycle_limit & (latest[64] | begin_cycle > latest[63:0]);
 		end
 
 		if (begin_run | halt) begin
