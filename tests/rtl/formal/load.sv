@@ -23,26 +23,26 @@ module load_of #(
 	logic [23:0] write_word;
 	logic [9:0] write_part;
 
-	logic begun = 1'b0;
-	logic busy = 1'b0;
-	logic [15:0] rows = '0;			// of memory, to request
-	logic faulted = 1'b0;
-	always_ff @(posedge clk) begun <= 1'b1;
-	wire halt = ~begun | stop | faulted;
+	logic begun, halt, busy;
+	logic [49:0] row, next, next_row;
+	logic [33:0] left;
+	logic [15:0] rows;			// of memory, to request
 	wire [16:0] height = 17'(y_pad_0) + 17'(y_size) + 17'(y_pad_1);
 	wire [16:0] width = 17'(x_pad_0) + 17'(x_size) + 17'(x_pad_1);
 	wire start = go & ~busy & ~|rows & ~halt & |height & |x_size;
 	wire accepted = request & request_ready;
 
+	rows #(.LOG_BYTES(LOG_BYTES)) moved_rows (
+		.clk, .stop, .start, .done, .fault,
+		.first(bytes ? 50'(dram_base) : 50'(dram_base) << LOG_BYTES), .x_size, .x_stride,
+		.y_size(zero ? 16'd0 : y_size), .accepted, .request_length, .begun, .halt, .busy,
+		.row, .next, .next_row, .left, .count(rows)
+	);
+
 	// ---- The instruction stays while it is executed
 	wire [65:0] fields = {zero, bytes, x_stride, x_size, y_size, y_pad_0, y_pad_1, x_pad_0, x_pad_1};
 	logic [65:0] kept;
-	always_ff @(posedge clk) begin
-		faulted <= fault;
-		if (halt | done) busy <= 1'b0;
-		else if (start) busy <= 1'b1;
-		if (start) kept <= fields;
-	end
+	always_ff @(posedge clk) if (start) kept <= fields;
 	always_comb if (busy | |rows) assume (kept == fields & |x_size);
 
 	// ---- Memory has 16 bytes at a time for a request; of the pending ones these are left
@@ -69,44 +69,23 @@ module load_of #(
 		.write_memory, .write_zero, .write_word, .write_part
 	);
 
-	// ---- The next byte of the rows, and how many are left of its row; the same of words
-	logic [49:0] row, next;
-	logic [33:0] left;
+	// ---- The next word of the scratchpad, and how many are left of its row
 	logic [23:0] word;
 	logic [24:0] words;			// of the scratchpad's row
 	logic [16:0] lines = '0;		// rows of the scratchpad
 	logic moved;				// a word's last part is written
 	wire [24:0] line_words = 25'(width) << LogWords;
-	wire [49:0] next_row = row + (50'(x_stride) << LOG_BYTES);
-	wire [49:0] first = bytes ? 50'(dram_base) : 50'(dram_base) << LOG_BYTES;
 	always_ff @(posedge clk) begin
 		if (halt) begin
-			rows <= '0;
 			lines <= '0;
 		end else if (start) begin
-			row <= first;
-			next <= first;
-			left <= 34'(x_size) << LOG_BYTES;
-			rows <= zero ? '0 : y_size;
 			word <= 24'(sram_base) << LogWords;
 			words <= line_words;
 			lines <= height;
-		end else begin
-			if (accepted) begin
-				next <= next + 50'(request_length);
-				left <= left - 34'(request_length);
-				if (left == 34'(request_length)) begin
-					row <= next_row;
-					next <= next_row;
-					left <= 34'(x_size) << LOG_BYTES;
-					rows <= rows - 16'd1;
-				end
-			end
-			if (moved) begin
-				word <= word + 24'd1;
-				words <= words == 25'd1 ? line_words : words - 25'd1;
-				if (words == 25'd1) lines <= lines - 17'd1;
-			end
+		end else if (moved) begin
+			word <= word + 24'd1;
+			words <= words == 25'd1 ? line_words : words - 25'd1;
+			if (words == 25'd1) lines <= lines - 17'd1;
 		end
 	end
 	localparam bit Narrow = LOG_WORD < 7;

@@ -28,7 +28,8 @@ solve() {
 	shift 3
 	# shellcheck disable=SC2086	# a list of words
 	yosys -q -p "read_verilog -sv -formal $work/core/vta_isa_pkg.sv \
-		$(printf "$work/core/%s.sv " $modules) tests/rtl/formal/$name.sv; \
+		$(printf "$work/core/%s.sv " $modules) tests/rtl/formal/rows.sv \
+		tests/rtl/formal/$name.sv; \
 		prep -top $top -flatten; memory_map; opt -full -purge; dffunmap; opt_clean -purge; \
 		sat -prove-asserts -set-assumes $*" > "$work/log" 2>&1
 }

@@ -44,21 +44,23 @@ module store_of #(
 	(* hierconn *) wire \dut.read_valid ;
 
 	logic [23:0] words = '0;		// to read
-	logic begun = 1'b0;
-	logic busy = 1'b0;
-	logic faulted = 1'b0;
-	always_ff @(posedge clk) begun <= 1'b1;
-	// The core halts in the clock after a fault.
-	wire halt = ~begun | stop | faulted;
+	logic begun, halt, busy;
+	logic [49:0] row, next, next_row;
+	logic [33:0] left;
+	logic [15:0] rows;			// to request
 	// All words were read and written before: `elements` is the number of the rows' elements.
 	wire start = go & ~busy & ~halt & |x_size & |y_size & \dut.room == 3'd4 & ~|words;
+	wire accepted = request & request_ready;
+
+	rows #(.LOG_BYTES(LOG_BYTES)) moved_rows (
+		.clk, .stop, .start, .done, .fault, .first(50'(dram_base) << LOG_BYTES), .x_size,
+		.x_stride, .y_size, .accepted, .request_length, .begun, .halt, .busy, .row, .next,
+		.next_row, .left, .count(rows)
+	);
 
 	// ---- The instruction stays while it is executed
 	logic [15:0] kept_stride, kept_x, kept_y;
 	always_ff @(posedge clk) begin
-		faulted <= fault;
-		if (halt | done) busy <= 1'b0;
-		else if (start) busy <= 1'b1;
 		if (start) {kept_stride, kept_x, kept_y} <= {x_stride, x_size, y_size};
 	end
 	always_comb if (busy) assume ({kept_stride, kept_x, kept_y} == {x_stride, x_size, y_size});
@@ -66,7 +68,6 @@ module store_of #(
 	// ---- Memory answers what it has accepted
 	logic [7:0] pending = '0;
 	wire response = response_is & |pending;
-	wire accepted = request & request_ready;
 	always_ff @(posedge clk) begin
 		pending <= halt ? '0 : pending + 8'(accepted) - 8'(response);
 	end
@@ -81,38 +82,17 @@ module store_of #(
 		.response_reason(4'd1), .response_address(32'd0)
 	);
 
-	// ---- The next byte of the rows, and how many are left of its row
-	logic [49:0] row, next;
-	logic [24:0] left;
-	logic [15:0] rows = '0;
+	// ---- The next word to read
 	logic [23:0] word;
-	wire [49:0] next_row = row + (50'(x_stride) << LOG_BYTES);
 	always_ff @(posedge clk) begin
 		if (halt) begin
-			rows <= '0;
 			words <= '0;
 		end else if (start) begin
-			row <= 50'(dram_base) << LOG_BYTES;
-			next <= 50'(dram_base) << LOG_BYTES;
-			left <= 25'(x_size) << LOG_BYTES;
-			rows <= y_size;
 			word <= 24'(sram_base) << LogWords;
 			words <= elements << LogWords;
-		end else begin
-			if (accepted) begin
-				next <= next + 50'(request_length);
-				left <= left - 25'(request_length);
-				if (left == 25'(request_length)) begin
-					row <= next_row;
-					next <= next_row;
-					left <= 25'(x_size) << LOG_BYTES;
-					rows <= rows - 16'd1;
-				end
-			end
-			if (read) begin
-				word <= word + 24'd1;
-				words <= words - 24'd1;
-			end
+		end else if (read) begin
+			word <= word + 24'd1;
+			words <= words - 24'd1;
 		end
 	end
 
@@ -120,7 +100,7 @@ module store_of #(
 		if (begun) begin
 			if (request) begin
 				assert (|rows & next == {18'd0, request_address});
-				assert (|request_length & 25'(request_length) <= left);
+				assert (|request_length & 34'(request_length) <= left);
 			end
 			if (read) assert (|words & read_word == word);
 			if (done) assert (busy & ~|rows);
@@ -148,14 +128,14 @@ module store_of #(
 				if (ends) assert (17'(rows) == 17'(\dut.rows ) + 17'd1 & ~|\dut.part &
 					unfilled == 25'(x_size) << LOG_BYTES & \dut.address == next_row);
 				else assert (rows == \dut.rows );
-				if (~\dut.full ) assert (next == \dut.address & left == unfilled);
+				if (~\dut.full ) assert (next == \dut.address & left == 34'(unfilled));
 			end else if (busy) begin
 				assert (rows == 16'(\dut.full ));
 			end
 			if (\dut.full & ~|\dut.beat_address [49:32]) begin
 				assert (next == \dut.beat_address );
 				assert (|\dut.beat_bytes & \dut.beat_bytes <= 5'd16);
-				assert (left == 25'(\dut.beat_bytes ) + (ends ? 25'd0 : unfilled));
+				assert (left == 34'(\dut.beat_bytes ) + (ends ? 34'd0 : 34'(unfilled)));
 				if (~ends) assert (\dut.address == \dut.beat_address +
 					50'(\dut.beat_bytes ));
 			end
