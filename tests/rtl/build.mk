@@ -10,7 +10,7 @@ rtl-program = $(call program,$(RTL_TEST_DIR)/$(1),$(2) tests/rtl/rtl.c,$$(RTL_TE
 	$(EMU_TEST_LIB) $(EMU_LIB),$$(EMU_LIBS) -lcmocka,,asan)$(eval \
 	CHECK_PROGRAMS += $(RTL_TEST_DIR)/$(1))
 
-RTL_CASES := test_isa test_isa_streams test_core_run
+RTL_CASES := test_isa test_isa_streams test_core_run test_depths
 $(call rtl-program,test_rtl_streams,tests/rtl/test_rtl_streams.c)
 $(foreach t,$(RTL_CASES),$(call rtl-program,$(t:test_%=test_rtl_%),tests/emu/$(t).c tests/rtl/isa_rtl.c))
 
@@ -53,13 +53,13 @@ RTL_GRAPHS := 20
 check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many streams, all cases, parts of the card
 	@echo 'building the models and the tests'
 	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
-		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run layers) \
+		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run depths layers) \
 		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs) $(RTL_PARTS)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
 		"lint=tests/rtl/lint.sh" "formal=tests/rtl/formal/run.sh" \
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
-		$(foreach t,isa isa_streams core_run,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
+		$(foreach t,isa isa_streams core_run depths,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
 		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
