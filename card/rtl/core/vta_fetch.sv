@@ -42,11 +42,19 @@ module vta_fetch #(
 
 	wire [4:0] in_block = 5'd16 - {1'b0, next_address[7:4]};
 	wire [4:0] some = left < 32'(in_block) ? left[4:0] : in_block;
-	wire [4:0] count = 17'(room) < 17'(some) ? 5'(room) : some;
 	wire more = |left & ~faulted;
+	wire accepted = request & request_ready;
+
+	// A request is measured in the clock before it.
+	logic measured;
+	logic [4:0] count;
+	always_ff @(posedge clk) begin
+		measured <= more & |room & ~outstanding & ~accepted & ~begin_run;
+		count <= 17'(room) < 17'(some) ? 5'(room) : some;
+	end
 	wire beyond = more & next_address[32] & ~outstanding;
 
-	assign request = more & |room & ~outstanding & ~next_address[32] & ~halt;
+	assign request = measured & more & ~next_address[32] & ~halt;
 	assign request_address = next_address[31:0];
 	assign request_length = {count, 4'd0};
 	assign idle = ~outstanding & ~(more & |room);
@@ -62,7 +70,6 @@ module vta_fetch #(
 	assign insn = {fetched, response_data};
 	assign push = {3{arrived}} & {store, ~load & ~store, load};
 
-	wire accepted = request & request_ready;
 	wire [1:0] begun = 2'(pop[0]) + 2'(pop[1]) + 2'(pop[2]);
 
 	always_ff @(posedge clk) begin

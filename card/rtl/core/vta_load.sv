@@ -79,9 +79,17 @@ module vta_load #(
 		endcase
 	end
 	wire [4:0] log_words = log_bytes + 5'd3 - log_word;
-	wire narrow = log_word < 5'(LogBeat);
-	wire [4:0] log_parts = narrow ? 5'(LogBeat) - log_word : log_word - 5'(LogBeat);
-	wire [9:0] last_part = 10'((11'd1 << log_parts) - 11'd1);
+	wire [4:0] log_parts = log_word < 5'(LogBeat) ? 5'(LogBeat) - log_word : log_word - 5'(LogBeat);
+
+	// In registers, since they are there long before they are used
+	logic narrow;
+	logic [9:0] last_part;
+	logic [49:0] stride;
+	always_ff @(posedge clk) begin
+		narrow <= log_word < 5'(LogBeat);
+		last_part <= 10'((11'd1 << log_parts) - 11'd1);
+		stride <= 50'(x_stride) << log_bytes;
+	end
 
 	// ---- Requests
 	logic requesting;
@@ -91,16 +99,24 @@ module vta_load #(
 	logic [3:0] outstanding;
 
 	wire [33:0] row_bytes = 34'(x_size) << log_bytes;
-	wire [49:0] next_row = row_address + (50'(x_stride) << log_bytes);
-	wire beyond = |address[49:32];
+	wire [49:0] next_row = row_address + stride;
 	// No burst crosses the end of the address space.
 	wire [8:0] fitting = 9'd256 - (&address[31:8] ? {1'b0, address[7:0]} : 9'd0);
-	wire [8:0] length = left < 34'(fitting) ? left[8:0] : fitting;
+
+	// A burst is measured in the clock before its request.
+	logic measured, beyond, last;		// last: the burst is the row's last one
+	logic [8:0] length;
 	wire accepted = request & request_ready;
 	wire completed = response & response_ready & response_last;
-	wire overrun = requesting & beyond & ~|outstanding;
+	wire overrun = requesting & measured & beyond & ~|outstanding;
+	always_ff @(posedge clk) begin
+		measured <= ~(start | accepted);
+		beyond <= |address[49:32];
+		last <= left <= 34'(fitting);
+		length <= left <= 34'(fitting) ? left[8:0] : fitting;
+	end
 
-	assign request = requesting & ~beyond & ~&outstanding;
+	assign request = requesting & measured & ~beyond & ~&outstanding;
 	assign request_address = address[31:0];
 	assign request_length = length;
 
@@ -113,7 +129,7 @@ module vta_load #(
 		end else if (accepted) begin
 			address <= address + 50'(length);
 			left <= left - 34'(length);
-			if (left == 34'(length)) begin
+			if (last) begin
 				rows <= rows - 16'd1;
 				row_address <= next_row;
 				address <= next_row;
@@ -122,7 +138,7 @@ module vta_load #(
 		end
 		if (halt) requesting <= 1'b0;
 		else if (start) requesting <= |y_size & ~zero;
-		else if (accepted & left == 34'(length) & rows == 16'd1) requesting <= 1'b0;
+		else if (accepted & last & rows == 16'd1) requesting <= 1'b0;
 		if (halt) outstanding <= '0;
 		else outstanding <= outstanding + 4'(accepted) - 4'(completed);
 	end
@@ -159,12 +175,13 @@ module vta_load #(
 	assign write_zero = ~data;
 	assign write_word = word;
 	assign write_part = data ? part : '0;
-	assign done = row_done & row + 17'd1 == height;
+	wire ended = row_done & row + 17'd1 == height;
 	assign fault = ~halt & (overrun | (data & response & response_fault));
 	assign fault_reason = overrun ? vta_isa_pkg::FAULT_PAGE : response_reason;
 	assign fault_address = overrun ? address[31:0] : response_address;
 
 	always_ff @(posedge clk) begin
+		done <= ended & ~halt;
 		if (start) begin
 			row <= '0;
 			word <= 24'(sram_base) << log_words;
@@ -176,8 +193,8 @@ module vta_load #(
 		end
 
 		if (halt) segment <= Idle;
-		else if (start | (row_done & ~done)) segment <= |x_pad_0 ? Left : Middle;
-		else if (done) segment <= Idle;
+		else if (start | (row_done & ~ended)) segment <= |x_pad_0 ? Left : Middle;
+		else if (ended) segment <= Idle;
 		else if (segment_done) segment <= segment == Left ? Middle : Right;
 
 		if (start | row_done) words <= |x_pad_0 ? left_words : middle_words;

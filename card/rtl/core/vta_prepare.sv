@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes a module's next instruction from its queue, and finds what is known of it before it begins:
 // its cost in cycles (docs/isa.md, 9), the elements that it touches, and the largest offsets of a
-// loop's indices. One multiplier does so in up to 11 clocks. Results stay in registers while the
+// loop's indices. One multiplier does so in up to 12 clocks. Results stay in registers while the
 // instruction executes; meanwhile the next one is prepared.
 module vta_prepare #(
 	parameter int LOG_INP_BYTES = 4,	// bytes of an element
@@ -105,16 +105,17 @@ module vta_prepare #(
 	wire unused = product[48];
 	wire empty_loop = ~|uops | ~|iter_out | ~|iter_in;
 
-	// ---- The multiplier: operands of step n, their product in step n + 2
+	// ---- The multiplier: operands of step n, their product in step n + 3
 	logic [3:0] step;
 	logic [31:0] multiplicand;
 	logic [16:0] multiplier;
+	logic [32:0] low, high;			// products of the multiplicand's halves
 	logic [48:0] product;
 	logic [47:0] factors;			// of the loop's step
 	always_comb begin
 		unique case (step)
 			4'd2: factors = {18'd0, last_out, dst_factor_out};
-			4'd4: factors = {18'd0, last_in, dst_factor_in};
+			4'd3: factors = {18'd0, last_in, dst_factor_in};
 			4'd5: factors = {18'd0, last_out, src_factor_out};
 			4'd6: factors = {18'd0, last_in, src_factor_in};
 			4'd7: factors = {18'd0, last_out, wgt_factor_out};
@@ -122,14 +123,16 @@ module vta_prepare #(
 		endcase
 	end
 	always_ff @(posedge clk) begin
-		product <= multiplicand * multiplier;
+		low <= multiplicand[15:0] * multiplier;
+		high <= multiplicand[31:16] * multiplier;
+		product <= 49'(low) + {high, 16'd0};
 		if (loop) begin
 			multiplicand <= factors[47:16];
 			multiplier <= {1'b0, factors[15:0]};
 			if (step == 4'd1) begin
 				multiplicand <= 32'(iter_out);
 				multiplier <= 17'(iter_in);
-			end else if (step == 4'd3) begin
+			end else if (step == 4'd4) begin
 				multiplicand <= product[31:0];
 				multiplier <= uops;
 			end
@@ -142,8 +145,8 @@ module vta_prepare #(
 
 	// ---- The instruction that is prepared, and the one before
 	localparam logic [3:0] Idle = 4'd0;
-	localparam logic [3:0] MoveEnd = 4'd6;
-	localparam logic [3:0] LoopEnd = 4'd11;
+	localparam logic [3:0] MoveEnd = 4'd7;
+	localparam logic [3:0] LoopEnd = 4'd12;
 
 	wire trivial = ~next_legal | ~(move | loop) | (move & ~|x_size);
 	wire known = ~(step == Idle) & (trivial | (move ? step == MoveEnd : step == LoopEnd));
@@ -159,20 +162,20 @@ module vta_prepare #(
 		else if (queue_pop | (step != Idle & ~known)) step <= step + 4'd1;
 
 		if (loop) begin
-			if (step == 4'd5)
+			if (step == 4'd7)
 				next_cost <= 48'(vta_isa_pkg::LOOP_LATENCY) +
 					(alu & ~use_imm ? {product[46:0], 1'b0} : product[47:0]);
-			if (step == 4'd4 | step == 4'd6)
+			if (step == 4'd5 | step == 4'd6)
 				next_dst <= product[31:0] + (step == 4'd6 ? next_dst : 32'd0);
-			if (step == 4'd7 | step == 4'd8)
-				next_src <= product[31:0] + (step == 4'd8 ? next_src : 32'd0);
-			if (step == 4'd9 | step == 4'd10)
-				next_wgt <= product[31:0] + (step == 4'd10 ? next_wgt : 32'd0);
+			if (step == 4'd8 | step == 4'd9)
+				next_src <= product[31:0] + (step == 4'd9 ? next_src : 32'd0);
+			if (step == 4'd10 | step == 4'd11)
+				next_wgt <= product[31:0] + (step == 4'd11 ? next_wgt : 32'd0);
 		end else begin
-			if (step == 4'd3) next_cost <= 48'(vta_isa_pkg::MEM_LATENCY) + product[47:0];
-			if (step == 4'd4) next_cost <= next_cost + product[47:0];
-			if (step == 4'd5) next_cost <= next_cost - product[47:0];
-			if (step == 4'd4) next_elements <= product[33:0];
+			if (step == 4'd4) next_cost <= 48'(vta_isa_pkg::MEM_LATENCY) + product[47:0];
+			if (step == 4'd5) next_cost <= next_cost + product[47:0];
+			if (step == 4'd6) next_cost <= next_cost - product[47:0];
+			if (step == 4'd5) next_elements <= product[33:0];
 		end
 
 		if (clear) valid <= 1'b0;

@@ -83,17 +83,17 @@ module vta_store #(
 	// ---- The request in hand
 	logic full;
 	logic [127:0] beat;
-	logic [4:0] beat_bytes;
-	logic [49:0] beat_address;
+	logic [31:0] beat_address;
 	logic [4:0] outstanding;
 
-	wire beyond = |beat_address[49:32];
-	wire [4:0] fitting = &beat_address[31:4] ? 5'd16 - {1'b0, beat_address[3:0]} : 5'd16;
-	wire crossing = beat_bytes > fitting;
+	// No request crosses the end of the address space.
+	logic beyond, crossing;
+	logic [4:0] request_bytes;
+	wire [4:0] fitting = &address[31:4] ? 5'd16 - {1'b0, address[3:0]} : 5'd16;
 
 	assign request = full & ~beyond & ~halt & ~&outstanding;
-	assign request_address = beat_address[31:0];
-	assign request_length = {4'd0, crossing ? fitting : beat_bytes};
+	assign request_address = beat_address;
+	assign request_length = {4'd0, request_bytes};
 	assign request_data = beat;
 	wire accepted = request & request_ready;
 	wire overrun = full & beyond & ~|outstanding;
@@ -110,11 +110,12 @@ module vta_store #(
 	assign done = busy & ~filling & ~full & ~|outstanding;
 	assign fault = ~halt & (overrun | (response & response_fault));
 	assign fault_reason = overrun ? vta_isa_pkg::FAULT_PAGE : response_reason;
-	assign fault_address = overrun ? beat_address[31:0] : response_address;
+	assign fault_address = overrun ? beat_address : response_address;
 
 	// ---- Data of the request
 	wire [7:0] bits_before = 8'(part) << (Narrow ? LogWord : 0);
 	wire [4:0] bytes_filled = Narrow ? 5'((bits_before + 8'(WordBits)) >> 3) : 5'd16;
+	wire beat_crossing = bytes_filled > fitting;
 	if (Narrow) begin : gen_narrow
 		always_ff @(posedge clk) begin
 			if (step) beat[bits_before[6:0] +: WordBits] <= word_data;
@@ -128,11 +129,15 @@ module vta_store #(
 	always_ff @(posedge clk) begin
 		if (step) part <= beat_end & (Narrow | last_part) ? '0 : part + 10'd1;
 		if (beat_end) begin
-			beat_address <= address;
-			beat_bytes <= bytes_filled;
+			beat_address <= address[31:0];
+			request_bytes <= beat_crossing ? fitting : bytes_filled;
+			beyond <= |address[49:32];
+			crossing <= beat_crossing;
 			address <= address + 50'd16;
 		end else if (accepted & crossing) begin
-			beat_address <= beat_address + 50'(fitting);
+			beat_address <= '0;
+			beyond <= 1'b1;
+			crossing <= 1'b0;
 		end
 		if (word_end) row_words <= row_words - 24'd1;
 		if (row_end) begin

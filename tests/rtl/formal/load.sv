@@ -23,25 +23,30 @@ module load_of #(
 	logic [23:0] write_word;
 	logic [9:0] write_part;
 
+	(* hierconn *) wire \dut.ended ;
 	logic begun, halt, busy;
 	logic [49:0] row, next, next_row;
 	logic [33:0] left;
 	logic [15:0] rows;			// of memory, to request
+
+	// ---- The instruction is there before its start, and stays while it is executed
+	wire [65:0] fields = {zero, bytes, x_stride, x_size, y_size, y_pad_0, y_pad_1, x_pad_0, x_pad_1};
+	logic [65:0] kept, before;
+	wire steady = fields == before;
+	always_ff @(posedge clk) before <= fields;
+
 	wire [16:0] height = 17'(y_pad_0) + 17'(y_size) + 17'(y_pad_1);
 	wire [16:0] width = 17'(x_pad_0) + 17'(x_size) + 17'(x_pad_1);
-	wire start = go & ~busy & ~|rows & ~halt & |height & |x_size;
+	wire start = go & steady & ~busy & ~|rows & ~halt & |height & |x_size;
 	wire accepted = request & request_ready;
 
 	rows #(.LOG_BYTES(LOG_BYTES)) moved_rows (
-		.clk, .stop, .start, .done, .fault,
+		.clk, .stop, .start, .done(\dut.ended ), .fault,
 		.first(bytes ? 50'(dram_base) : 50'(dram_base) << LOG_BYTES), .x_size, .x_stride,
 		.y_size(zero ? 16'd0 : y_size), .accepted, .request_length, .begun, .halt, .busy,
 		.row, .next, .next_row, .left, .count(rows)
 	);
 
-	// ---- The instruction stays while it is executed
-	wire [65:0] fields = {zero, bytes, x_stride, x_size, y_size, y_pad_0, y_pad_1, x_pad_0, x_pad_1};
-	logic [65:0] kept;
 	always_ff @(posedge clk) if (start) kept <= fields;
 	always_comb if (busy | |rows) assume (kept == fields & |x_size);
 
@@ -103,12 +108,24 @@ module load_of #(
 				assert (busy & |lines & |words & write_word == word);
 				assert (~halt & (write_zero | (response & ~response_fault)));
 			end
-			if (done & ~halt) assert (busy & lines == 17'd1 & words == 25'd1 & moved);
+			if (\dut.ended & ~halt)
+				assert (busy & lines == 17'd1 & words == 25'd1 & moved);
+			assert (done == has_ended);
 			assert (busy == |lines);
 		end
 	end
 
+	logic has_ended;
+	always_ff @(posedge clk) has_ended <= \dut.ended & ~halt;
+
 	// ---- The unit's own account of the same
+	(* hierconn *) wire \dut.narrow ;
+	(* hierconn *) wire [9:0] \dut.last_part ;
+	(* hierconn *) wire [49:0] \dut.stride ;
+	(* hierconn *) wire \dut.measured ;
+	(* hierconn *) wire \dut.beyond ;
+	(* hierconn *) wire \dut.last ;
+	(* hierconn *) wire [8:0] \dut.length ;
 	(* hierconn *) wire \dut.requesting ;
 	(* hierconn *) wire [15:0] \dut.rows ;
 	(* hierconn *) wire [49:0] \dut.row_address ;
@@ -139,6 +156,12 @@ module load_of #(
 				else assert (words == \dut.words );
 			end
 			assert (\dut.requesting == |rows & pending == 8'(\dut.outstanding ));
+			assert (\dut.narrow == Narrow & \dut.last_part == LastPartOfData);
+			if (busy | |rows) assert (\dut.stride == 50'(x_stride) << LOG_BYTES);
+			if (|rows & \dut.measured ) begin
+				assert (\dut.beyond == |next[49:32] & |\dut.length );
+				assert (34'(\dut.length ) <= left & \dut.last == (34'(\dut.length ) == left));
+			end
 			if (|rows) begin
 				assert (rows == \dut.rows );
 				assert (row == \dut.row_address & next == \dut.address );

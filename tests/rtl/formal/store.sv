@@ -36,8 +36,10 @@ module store_of #(
 	(* hierconn *) wire [9:0] \dut.part ;
 	(* hierconn *) wire [49:0] \dut.row_address ;
 	(* hierconn *) wire [49:0] \dut.address ;
-	(* hierconn *) wire [49:0] \dut.beat_address ;
-	(* hierconn *) wire [4:0] \dut.beat_bytes ;
+	(* hierconn *) wire [31:0] \dut.beat_address ;
+	(* hierconn *) wire \dut.beyond ;
+	(* hierconn *) wire \dut.crossing ;
+	(* hierconn *) wire [4:0] \dut.request_bytes ;
 	(* hierconn *) wire [4:0] \dut.outstanding ;
 	(* hierconn *) wire [2:0] \dut.room ;
 	(* hierconn *) wire [2:0] \dut.unused_count ;
@@ -132,12 +134,18 @@ module store_of #(
 			end else if (busy) begin
 				assert (rows == 16'(\dut.full ));
 			end
-			if (\dut.full & ~|\dut.beat_address [49:32]) begin
-				assert (next == \dut.beat_address );
-				assert (|\dut.beat_bytes & \dut.beat_bytes <= 5'd16);
-				assert (left == 34'(\dut.beat_bytes ) + (ends ? 34'd0 : 34'(unfilled)));
-				if (~ends) assert (\dut.address == \dut.beat_address +
-					50'(\dut.beat_bytes ));
+			if (\dut.full & ~\dut.beyond ) begin
+				assert (next == {18'd0, \dut.beat_address });
+				assert (|\dut.request_bytes & \dut.request_bytes <= 5'd16);
+				// The request that crosses the end of the address space is cut.
+				if (\dut.crossing )
+					assert (next + 50'(\dut.request_bytes ) == 50'd1 << 32 &
+						left > 34'(\dut.request_bytes ));
+				else
+					assert (left == 34'(\dut.request_bytes ) +
+						(ends ? 34'd0 : 34'(unfilled)));
+				if (~ends) assert (\dut.address == next + 50'd16 &
+					(\dut.crossing | \dut.request_bytes == 5'd16));
 			end
 		end
 	end
