@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the proofs of LOAD and STORE share: when the unit is busy or halted, and which bytes of an
-// instruction's rows it has not requested.
+// The rows that LOAD reads and STORE writes, for the proofs of both: the bytes that an instruction has
+// not requested, and whether its unit is busy or halted.
 module rows #(
 	parameter int LOG_BYTES = 4
 ) (
