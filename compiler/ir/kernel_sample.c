@@ -247,12 +247,30 @@ static void add_labels(struct product *p, const struct vtac_tensor *t, const cha
 	}
 }
 
+/* @p without labels of size 1, which have no strides. */
+static struct product drop_ones(const struct product *p)
+{
+	struct product rest = { .n = 0 };
+
+	for (int i = 0; i < p->n; i++) {
+		if (p->dims[i] == 1)
+			continue;
+		rest.labels[rest.n] = p->labels[i];
+		rest.dims[rest.n] = p->dims[i];
+		rest.a[rest.n] = p->a[i];
+		rest.b[rest.n++] = p->b[i];
+		rest.kept += i < p->kept;
+	}
+	return rest;
+}
+
 /*
  * The sizes and strides of a product of matrices, if it is one: the output's labels are those of
  * both inputs (batches, three at most), then one of a alone, then one of b alone; one is summed.
  */
-static bool is_matrices(const struct product *p, struct vtacpu_matrices *m)
+static bool is_matrices(const struct product *all, struct vtacpu_matrices *m)
 {
+	const struct product rest = drop_ones(all), *p = &rest;
 	int batches = 0, at;
 
 	*m = (struct vtacpu_matrices){ .batch = { 1, 1, 1 }, .m = 1, .n = 1, .k = 1 };

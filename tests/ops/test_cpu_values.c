@@ -678,6 +678,59 @@ TEST(last_of_equal_values_and_nan)
 	drop(&c);
 }
 
+/* ---- products by labels ---- */
+
+/* Each dimension is of a, of b or of both; strides are those of plain tensors in any order. */
+static void rnd_contraction(struct vtacpu_contract_f32 *p)
+{
+	uint32_t a = 1, b = 1;
+
+	*p = (struct vtacpu_contract_f32) { .rank = 1 + rnd(5), .has_b = 1 };
+	p->kept = rnd(4) ? p->rank - 1 : rnd(p->rank + 1);
+	for (uint32_t i = 0; i < p->rank; i++) {
+		uint32_t at = rnd(p->rank), of;
+
+		while (p->dims[at])
+			at = (at + 1) % p->rank;
+		of = at < p->kept ? 1 + rnd(3) : 3;
+		p->dims[at] = 1 + rnd(i ? 5 : 40);
+		p->a_stride[at] = of & 1 ? a : 0;
+		p->b_stride[at] = of & 2 ? b : 0;
+		a *= of & 1 ? p->dims[at] : 1;
+		b *= of & 2 ? p->dims[at] : 1;
+	}
+}
+
+TEST(contractions_are_to_the_bit_those_of_plain_loops)
+{
+	for (uint32_t i = 0; i < 3 * ROUNDS; i++) {
+		struct vtacpu_contract_f32 p;
+		size_t count = 1, each = 1;
+		struct call c;
+
+		rnd_contraction(&p);
+		for (uint32_t d = 0; d < p.rank; d++)
+			*(d < p.kept ? &count : &each) *= p.dims[d];
+		prepare(&c, VTACPU_CONTRACT_F32, &p, 1);
+		run(&c, VTACPU_CONTRACT_F32, &p);
+		for (size_t j = 0; j < count; j++) {
+			float sum = 0;
+
+			for (size_t k = 0; k < each; k++) {
+				size_t rest = j * each + k, a = 0, b = 0;
+
+				for (uint32_t d = p.rank; d--; rest /= p.dims[d]) {
+					a += rest % p.dims[d] * p.a_stride[d];
+					b += rest % p.dims[d] * p.b_stride[d];
+				}
+				sum += ((float *)c.io[0])[a] * ((float *)c.io[1])[b];
+			}
+			assert_true(((float *)c.io[2])[j] == sum);
+		}
+		drop(&c);
+	}
+}
+
 /* ---- recurrent layers ---- */
 
 #define SIZE_MAX_OF_LAYER	80
