@@ -20,6 +20,7 @@ tap_log=$work/log
 
 # The RTL is a copy, in which a change can be made.
 cp -r card/rtl/core "$work/core"
+cp card/rtl/card/*.sv "$work/core"
 
 # solve NAME TOP MODULES OPTION...: look for states that break an assertion. A signal of a module
 # that NAME.sv declares with hierconn is that one after flattening.
@@ -27,7 +28,7 @@ solve() {
 	name=$1 top=$2 modules=$3
 	shift 3
 	# shellcheck disable=SC2086	# a list of words
-	yosys -q -p "read_verilog -sv -formal $work/core/vta_isa_pkg.sv \
+	yosys -q -p "read_verilog -sv -formal $work/core/vta_isa_pkg.sv $work/core/vta_card_pkg.sv \
 		$(printf "$work/core/%s.sv " $modules) tests/rtl/formal/rows.sv \
 		tests/rtl/formal/$name.sv; \
 		prep -top $top -flatten; memory_map; opt -full -purge; dffunmap; opt_clean -purge; \
@@ -54,7 +55,23 @@ prove() {
 	cp "$work/kept" "$file"
 }
 
-wanted=${*:-tokens sequence halt fetch load store scan bounds}
+# bound NAME TITLE TOP MODULES CHANGED SED CLOCKS: the same of states within so many clocks of the first
+# one, for what no induction of a few clocks shows
+bound() {
+	name=$1 title=$2 top=$3 modules=$4 file=$work/core/$5.sv
+	case " $wanted " in *" $name "*) ;; *) return 0 ;; esac
+	status=0; solve "$name" "$top" "$modules" -tempinduct -tempinduct-baseonly -maxsteps "$7" \
+		|| status=1
+	result "$name: $title, in $7 clocks" $status
+	cp "$file" "$work/kept"
+	sed -i "$6" "$file"
+	status=0; solve "$name" "$top" "$modules" -tempinduct -tempinduct-baseonly -maxsteps "$7" \
+		-falsify || status=1
+	result "$name: a change of $5 is found" $status
+	cp "$work/kept" "$file"
+}
+
+wanted=${*:-tokens sequence halt fetch load store scan bounds tags link stale}
 prove tokens "none is lost or invented" tokens "vta_ram vta_fifo vta_tokens" \
 	vta_fifo 's/push & ~direct/push/' 12
 prove sequence "nothing starts after a fault" sequence_of "vta_sequence" \
@@ -72,4 +89,10 @@ prove scan "a loop that passes stays within its scratchpads" scan_of "vta_scan" 
 prove bounds "a loop that faults writes no accumulator" bounds \
 	"vta_sequence vta_ram vta_alu vta_dot vta_acc vta_compute" \
 	vta_compute 's/write_result <= write_middle & ~halt/write_result <= write_middle/' 22
+prove tags "no tag is used twice" tags "vta_ram vta_reads" \
+	vta_reads 's/if (~used\[n\])/if (~complete[n])/' 12
+prove link "nothing begins while the bus is off" link "vta_link" \
+	vta_link 's/(read | walk) & ~writing & on/(read | walk) \& ~writing/' 12
+bound stale "the TLB keeps nothing" stale "vta_ram vta_translate" \
+	vta_translate 's/if (scanning) near_valid/if (1'"'"'b0) near_valid/' 16
 exit $failed
