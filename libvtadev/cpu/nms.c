@@ -2,6 +2,28 @@
 /* Boxes that do not overlap a better one. */
 #include "cpu_impl.h"
 
+/*
+ * Boxes that are taken, value by value: top, left, bottom, right and area of each, and their
+ * numbers.
+ */
+struct taken {
+	float *top, *left, *bottom, *right, *area;
+	uint32_t *number, n;
+};
+
+static uint64_t taken_bytes(uint32_t most)
+{
+	return 5 * up8(most) * sizeof(float);
+}
+
+static struct taken place_taken(uint32_t *number, float *values, uint32_t most)
+{
+	size_t room = up8(most);
+
+	return (struct taken) { values, values + room, values + 2 * room, values + 3 * room,
+				values + 4 * room, number, 0 };
+}
+
 int cpu_nms_need(const struct vtacpu_nms *p, struct vtacpu_need *need)
 {
 	const uint32_t boxes[] = { p->batch, p->boxes, 4 };
@@ -18,7 +40,7 @@ int cpu_nms_need(const struct vtacpu_nms *p, struct vtacpu_need *need)
 	return cpu_operand(need, cpu_count(boxes, 3), 4) ||
 	       cpu_operand(need, cpu_count(scores, 3), 4) ||
 	       cpu_operand_if(need, p->has_count, 1, 8) || cpu_operand(need, cpu_count(y, 4), 8) ||
-	       cpu_scratch(need, cpu_mul(p->boxes, 8)) ? -1 : 0;
+	       cpu_scratch(need, 8ull * p->boxes + taken_bytes(p->most)) ? -1 : 0;
 }
 
 struct box {
@@ -44,20 +66,51 @@ static float area_of(const struct box *b)
 	return (b->bottom - b->top) * (b->right - b->left);
 }
 
-/* An empty box overlaps nothing. */
-static bool overlap(const struct box *a, const struct box *b, float limit)
+/* Does box @b, whose area is @area, overlap taken box @i? An empty box overlaps nothing. */
+CPU_INLINE uint32_t is_hit(const struct taken *t, uint32_t i, const struct box *b, float area,
+			   float limit)
 {
-	struct box both;
-	float common;
+	float top = b->top > t->top[i] ? b->top : t->top[i];
+	float left = b->left > t->left[i] ? b->left : t->left[i];
+	float bottom = b->bottom < t->bottom[i] ? b->bottom : t->bottom[i];
+	float right = b->right < t->right[i] ? b->right : t->right[i];
+	float common = (bottom - top) * (right - left);
 
-	both.top = a->top > b->top ? a->top : b->top;
-	both.left = a->left > b->left ? a->left : b->left;
-	both.bottom = a->bottom < b->bottom ? a->bottom : b->bottom;
-	both.right = a->right < b->right ? a->right : b->right;
-	if (!(both.bottom > both.top) || !(both.right > both.left))
-		return false;
-	common = area_of(&both);
-	return common > limit * (area_of(a) + area_of(b) - common);
+	return (uint32_t)(bottom > top) & (uint32_t)(right > left) &
+	       (uint32_t)(common > limit * (area + t->area[i] - common));
+}
+
+/* So many boxes are looked at before the first that overlaps ends the search. */
+#define TOGETHER	64u
+
+CPU_BODY find_hit_body(bool wide, const struct taken *t, const struct box *box, float limit,
+		       uint32_t *any)
+{
+	const struct box b = *box;
+	float area = area_of(box);
+	uint32_t i = 0, hit = 0;
+
+	(void)wide;
+	for (; i + TOGETHER <= t->n && !hit; i += TOGETHER)
+		for (uint32_t k = 0; k < TOGETHER; k++)
+			hit |= is_hit(t, i + k, &b, area, limit);
+	for (; i < t->n && !hit; i++)
+		hit = is_hit(t, i, &b, area, limit);
+	*any = hit;
+}
+
+static void find_hit(const struct taken *t, const struct box *box, float limit, uint32_t *any);
+CPU_WIDE(find_hit, (const struct taken *t, const struct box *box, float limit, uint32_t *any),
+	 t, box, limit, any)
+
+static void take_box(struct taken *t, const struct box *b, uint32_t number)
+{
+	t->top[t->n] = b->top;
+	t->left[t->n] = b->left;
+	t->bottom[t->n] = b->bottom;
+	t->right[t->n] = b->right;
+	t->area[t->n] = area_of(b);
+	t->number[t->n++] = number;
 }
 
 /* Candidates as a heap: the best one is on top, which is the first of equal ones. */
@@ -98,35 +151,26 @@ static void find_candidates(const struct vtacpu_nms *p, struct heap *h, uint32_t
 		sink(h, i);
 }
 
-/* The number of boxes that are taken; their numbers are in @taken. */
-static uint32_t take_boxes(const struct vtacpu_nms *p, const float *boxes, struct heap *h,
-			   uint32_t *taken)
+static void take_boxes(const struct vtacpu_nms *p, const float *boxes, struct heap *h,
+		       struct taken *t)
 {
-	uint32_t n = 0;
-
-	while (h->n && n < p->most) {
+	while (h->n && t->n < p->most) {
 		struct box b = box_at(boxes + 4 * (size_t)h->at[0], p->centre);
-		uint32_t k = 0;
+		uint32_t hit;
 
-		while (k < n) {
-			struct box other = box_at(boxes + 4 * (size_t)taken[k], p->centre);
-
-			if (overlap(&b, &other, p->iou))
-				break;
-			k++;
-		}
-		if (k == n)
-			taken[n++] = h->at[0];
+		find_hit(t, &b, p->iou, &hit);
+		if (!hit)
+			take_box(t, &b, h->at[0]);
 		h->at[0] = h->at[--h->n];
 		if (h->n)
 			sink(h, 0);
 	}
-	return n;
 }
 
 void vtacpu_nms(const struct vtacpu_nms *p, void *const *io, void *scratch)
 {
-	uint32_t *taken = (uint32_t *)scratch + p->boxes, boxes = p->boxes;
+	uint32_t *number = (uint32_t *)scratch + p->boxes, boxes = p->boxes;
+	struct taken t = place_taken(number, (float *)(number + p->boxes), p->most);
 	size_t rows = (size_t)p->batch * p->classes * p->most;
 	int64_t *y = io[3];
 
@@ -138,14 +182,14 @@ void vtacpu_nms(const struct vtacpu_nms *p, void *const *io, void *scratch)
 		const float *at = (const float *)io[0] +
 			4 * (size_t)(row / p->classes) * p->boxes;
 		struct heap h = { (const float *)io[1] + (size_t)row * p->boxes, scratch, 0 };
-		uint32_t n;
 
+		t.n = 0;
 		find_candidates(p, &h, boxes);
-		n = take_boxes(p, at, &h, taken);
-		for (uint32_t i = 0; i < n; i++, y += 3) {
+		take_boxes(p, at, &h, &t);
+		for (uint32_t i = 0; i < t.n; i++, y += 3) {
 			y[0] = row / p->classes;
 			y[1] = row % p->classes;
-			y[2] = taken[i];
+			y[2] = number[i];
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pictures of another size, and parts of pictures, on the CPU, against the formulas of vtacpu.h. */
+/* Pictures of another size, parts of pictures and boxes, on the CPU, against vtacpu.h's formulas. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -181,6 +181,104 @@ TEST(regions_are_pooled)
 					same_float(((float *)c.io[3])[at], want, 4);
 				}
 		}
+		drop(&c);
+	}
+}
+
+/* ---- boxes ---- */
+
+struct box {
+	float top, left, bottom, right;
+};
+
+static struct box box_of(const float *v, uint32_t centre)
+{
+	if (centre)
+		return (struct box) { v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2,
+				      v[0] + v[2] / 2 };
+	return (struct box) { fminf(v[0], v[2]), fminf(v[1], v[3]), fmaxf(v[0], v[2]),
+			      fmaxf(v[1], v[3]) };
+}
+
+static bool boxes_overlap(const float *v, const float *w, const struct vtacpu_nms *p)
+{
+	struct box a = box_of(v, p->centre), b = box_of(w, p->centre);
+	float high = fminf(a.bottom, b.bottom) - fmaxf(a.top, b.top), both, all;
+	float wide = fminf(a.right, b.right) - fmaxf(a.left, b.left);
+
+	if (!(high > 0) || !(wide > 0))
+		return false;
+	both = high * wide;
+	all = (a.bottom - a.top) * (a.right - a.left) + (b.bottom - b.top) * (b.right - b.left);
+	return both > p->iou * (all - both);
+}
+
+/* Corners are whole sixteenths, so that each way to compute areas has the same bits. */
+static void fill_boxes(const struct vtacpu_nms *p, struct call *c)
+{
+	for (size_t i = 0; i < (size_t)p->batch * p->boxes * 4; i++)
+		((float *)c->io[0])[i] = (float)rnd(16 * 8) / 16;
+	for (size_t i = 0; i < (size_t)p->batch * p->classes * p->boxes; i++)
+		((float *)c->io[1])[i] = rnd(20) ? (float)rnd(40) / 40 : NAN;
+	if (p->has_count)
+		*(int64_t *)c->io[2] = rnd(p->boxes + 2) - 1;
+}
+
+/* The best candidate that is left, or -1. */
+static int64_t best_of(const struct vtacpu_nms *p, const float *scores, const bool *gone, int64_t n)
+{
+	int64_t best = -1;
+
+	for (int64_t i = 0; i < n; i++)
+		if (!gone[i] && !isnan(scores[i]) && (!p->has_score || scores[i] > p->score) &&
+		    (best < 0 || scores[i] > scores[best]))
+			best = i;
+	return best;
+}
+
+TEST(boxes_that_overlap_a_better_one_are_left_out)
+{
+	for (uint32_t i = 0; i < 60; i++) {
+		struct vtacpu_nms p = {
+			.batch = 1 + rnd(2), .classes = 1 + rnd(3), .boxes = 1 + rnd(90),
+			.centre = rnd(2), .has_count = rnd(2), .has_score = rnd(2), .score = 0.2f,
+			.iou = (float)rnd(8) / 8,
+		};
+		int64_t *y, n;
+		struct call c;
+		size_t rows;
+
+		p.most = 1 + rnd(p.boxes);
+		prepare(&c, VTACPU_NMS, &p, 1);
+		fill_boxes(&p, &c);
+		run(&c, VTACPU_NMS, &p);
+		y = c.io[3];
+		n = p.has_count ? *(int64_t *)c.io[2] : p.boxes;
+		n = n < p.boxes ? n : p.boxes;
+		rows = (size_t)p.batch * p.classes * p.most;
+		for (uint32_t k = 0; k < p.batch * p.classes; k++) {
+			const float *boxes = (float *)c.io[0] + (size_t)(k / p.classes) * p.boxes * 4;
+			const float *scores = (float *)c.io[1] + (size_t)k * p.boxes;
+			const int64_t *first = y;
+			bool gone[90] = { false };
+			int64_t best;
+
+			while (y - first < 3 * (int64_t)p.most &&
+			       (best = best_of(&p, scores, gone, n)) >= 0) {
+				gone[best] = true;
+				for (const int64_t *z = first; z < y && best >= 0; z += 3)
+					if (boxes_overlap(boxes + 4 * best, boxes + 4 * z[2], &p))
+						best = -1;
+				if (best < 0)
+					continue;
+				assert_int_equal(y[0], k / p.classes);
+				assert_int_equal(y[1], k % p.classes);
+				assert_int_equal(y[2], best);
+				y += 3;
+			}
+		}
+		for (; y < (int64_t *)c.io[3] + 3 * rows; y++)
+			assert_int_equal(*y, -1);
 		drop(&c);
 	}
 }
