@@ -9,16 +9,17 @@ static int index_type_ok(struct vtacpu_need *need, uint32_t type)
 }
 
 /* Index @at, from 0 to @size - 1; @size if it is out of range. */
-static size_t index_at(const void *index, size_t at, uint32_t type, uint32_t size)
+CPU_INLINE size_t index_at(const void *index, size_t at, uint32_t type, uint32_t size)
 {
-	int64_t i = cpu_integer(index, at, type);
+	int64_t i = type == VTACPU_I64 ? ((const int64_t *)index)[at] :
+		    cpu_integer(index, at, type);
 
 	i += i < 0 ? size : 0;
 	return i >= 0 && i < size ? (size_t)i : size;
 }
 
 /* y = y op x */
-static void scatter_one(uint32_t type, uint32_t op, void *y, size_t to, const void *x, size_t from)
+CPU_BODY scatter_one(uint32_t type, uint32_t op, void *y, size_t to, const void *x, size_t from)
 {
 	if (type == VTACPU_F32) {
 		float a = ((const float *)x)[from], *b = (float *)y + to;
@@ -206,24 +207,38 @@ void vtacpu_gather_elements(const struct vtacpu_elements *p, void *const *io, vo
 	}
 }
 
+/* All rows of the index; their values are @step apart in each row of y. */
+CPU_BODY scatter_rows(const struct vtacpu_elements *p, void *const *io, uint32_t type,
+		      uint32_t index_type, uint32_t op)
+{
+	struct cpu_places at = { .rank = p->rank - 1, .dims = p->index_dims };
+	uint32_t stride[VTACPU_RANK_MAX], n = p->index_dims[p->rank - 1];
+	size_t places = (size_t)cpu_count(p->index_dims, p->rank), own = strides_but(p, stride);
+	size_t step = stride[p->rank - 1];
+
+	for (size_t k = 0; k < places; k += n) {
+		for (size_t j = 0; j < n; j++) {
+			size_t i = index_at(io[1], k + j, index_type, p->dims[p->axis]);
+
+			if (i < p->dims[p->axis])
+				scatter_one(type, op, io[3], at.a + j * step + i * own, io[2],
+					    k + j);
+		}
+		cpu_next_place(&at, stride, NULL, NULL);
+	}
+}
+
 void vtacpu_scatter_elements(const struct vtacpu_elements *p, void *const *io, void *scratch)
 {
-	struct cpu_places at = { .rank = p->rank, .dims = p->index_dims };
-	size_t places = (size_t)cpu_count(p->index_dims, p->rank), own;
-	uint32_t stride[VTACPU_RANK_MAX];
-
 	(void)scratch;
-	own = strides_but(p, stride);
 	if (io[3] != io[0])
 		memcpy(io[3], io[0],
 		       (size_t)cpu_count(p->dims, p->rank) * vtacpu_type_bytes(p->type));
-	for (size_t k = 0; k < places; k++) {
-		size_t i = index_at(io[1], k, p->index_type, p->dims[p->axis]);
-
-		if (i < p->dims[p->axis])
-			scatter_one(p->type, p->op, io[3], at.a + i * own, io[2], k);
-		cpu_next_place(&at, stride, NULL, NULL);
-	}
+	/* Detectors scatter floats. */
+	if (p->type == VTACPU_F32 && p->index_type == VTACPU_I64 && p->op == VTACPU_SCATTER_SET)
+		scatter_rows(p, io, VTACPU_F32, VTACPU_I64, VTACPU_SCATTER_SET);
+	else
+		scatter_rows(p, io, p->type, p->index_type, p->op);
 }
 
 /* ---- slices ---- */
