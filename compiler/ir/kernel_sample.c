@@ -304,13 +304,29 @@ static bool is_matrices(const struct product *all, struct vtacpu_matrices *m)
 	return true;
 }
 
+/* The same product without labels of one value, which have no stride. */
+static struct product without_ones(const struct product *p)
+{
+	struct product q = { .n = 0 };
+
+	for (int i = 0; i < p->n; i++) {
+		if (p->dims[i] == 1)
+			continue;
+		q.dims[q.n] = p->dims[i];
+		q.a[q.n] = p->a[i];
+		q.b[q.n++] = p->b[i];
+		q.kept += i < p->kept;
+	}
+	return q;
+}
+
 int kernel_einsum(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
 		  unsigned int *n)
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_CONTRACT_F32);
 	const struct vtac_einsum *e = &node->attr.einsum;
 	struct vtacpu_matrices matrices;
-	struct product p = { .n = 0 };
+	struct product p = { .n = 0 }, q;
 
 	add_labels(&p, node->out[0], e->y, node);
 	p.kept = p.n;
@@ -319,7 +335,8 @@ int kernel_einsum(struct vtac_graph *g, const struct vtac_node *node, struct vta
 		add_labels(&p, node->in[1], e->b, node);
 	c->io[0] = node->in[0];
 	c->io[1] = kernel_in(node, 1);
-	if (node->n_in > 1 && is_matrices(&p, &matrices)) {
+	q = without_ones(&p);
+	if (node->n_in > 1 && is_matrices(&q, &matrices)) {
 		c->kernel = VTACPU_GEMM_F32;
 		c->p.gemm_f32.mat = matrices;
 		c->p.gemm_f32.alpha = 1;

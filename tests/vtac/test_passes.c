@@ -773,3 +773,29 @@ TEST(no_kernel_gets_a_smaller_operand_than_it_reads)
 		net_end(&net);
 	}
 }
+
+/* An image of a batch of one, as most are, is no obstacle. */
+TEST(einsum_with_labels_of_one_value_is_a_product_of_matrices)
+{
+	const struct vtacpu_matrices want = {
+		.batch = { 1, 1, 3 }, .m = 4, .n = 5, .k = 6, .a_batch = { 0, 0, 24 },
+		.b_batch = { 0, 0, 30 }, .a_row = 6, .a_col = 1, .b_row = 1, .b_col = 6,
+	};
+	struct vtac_options opt = { 0 };
+	struct vtac_call *calls;
+	struct vtac_node *node;
+	struct vtac_tensor *b;
+	struct net net;
+	unsigned int n;
+
+	net_begin(&net, 33);
+	b = net_const(&net, 4, (const int64_t[]){ 1, 3, 5, 6 });
+	node = net_node(&net, VTAC_EINSUM, "einsum", net_input(&net, 3, 4, 6), b, NULL);
+	node->attr.einsum = (struct vtac_einsum){ "nhqd", "nhkd", "nhqk" };
+	net_output(&net, node->out[0]);
+	net_pass(&net, vtac_pass_shape, &opt);
+	assert_int_equal(vtac_calls(net.g, node, &calls, &n), 0);
+	assert_int_equal(calls[0].kernel, VTACPU_GEMM_F32);
+	assert_memory_equal(&calls[0].p.gemm_f32.mat, &want, sizeof(want));
+	net_end(&net);
+}
