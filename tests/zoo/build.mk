@@ -9,3 +9,4 @@ $(call program,$(ZOO_NETWORK),tests/zoo/network.c,$$(ZOO_FLAGS),\
 	$(VTAC_INPUT_OBJS) $(VTAC_A) $(PROG_A) $(LIB_A),$$(VTAC_LIBS) $$(LIB_LIBS))
 
 CHECK_PROGRAMS += $(ZOO_NETWORK)
+CHECKS += "zoo-page=tests/zoo/test_page.sh"

@@ -10,7 +10,8 @@ of a quantised network), and if the card's equal the integer interpreter's. The 
 NAME-KEY prints the seconds of a run by ONNX Runtime.
 
 Figures are kept in OUT/rows, and a run that was stopped goes on behind them, until the compiler or
-a network's recipe changes. OUT/zoo.md is the table, OUT/zoo.json its sums.
+a network's recipe changes. OUT/zoo.md is the table with a paragraph of its sums, which page.py puts
+into a page, OUT/zoo.json the sums.
 """
 import concurrent.futures
 import hashlib
@@ -20,6 +21,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import textwrap
 
 LEAST_DB = 90
 # ONNX Runtime computes these with integers, and rounds some values to the next one.
@@ -84,6 +86,23 @@ def sums(passed):
     }
 
 
+def paragraph(of, slow):
+    """The sums @of as sentences; @slow: names of the networks that take longest on the CPU."""
+    text = (f"In all, {of['networks']} networks with {of['nodes']:,} nodes have "
+            f"{100 * of['on_card']:.0f} % of their multiplications on the card, and take "
+            f"{of['compile_seconds']:.0f} s of a processor to compile, with at most "
+            f"{of['memory_most']:.2f} of 4 x weights + 200 MiB of memory. A run on the CPU takes "
+            f"{of['cpu_time_mean']:.2f} times as long as by ONNX Runtime in the geometric mean, and "
+            f"at most {of['cpu_time_most']:.1f} times ({', '.join(slow)}).")
+    return textwrap.fill(text, 104, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def slowest(passed, names):
+    """The names of the three networks whose runs take longest in those of ONNX Runtime."""
+    times = sorted(((time_of(both["cpu"]), name) for both, name in zip(passed, names)), reverse=True)
+    return [f"{name} {time:.1f}" for time, name in times[:3]]
+
+
 def problem(cpu, card, group):
     """A sentence, or None."""
     if "error" in cpu:
@@ -133,7 +152,7 @@ def at_once():
 
 def main():
     program, exports, out = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    failed, rows, passed = False, [], []
+    failed, rows, passed, names = False, [], [], []
     networks = [line.split(maxsplit=2) for line in (out / "exports.txt").read_text().splitlines()]
     kept = out / "rows" / digest(program)
     kept.mkdir(parents=True, exist_ok=True)
@@ -151,9 +170,12 @@ def main():
                 print(f"ok {i} {name}", flush=True)
                 rows.append(row(name, cpu, card))
                 passed.append(both)
+                names.append(name)
+                of = sums(passed)
                 print("# " + rows[-1], end="", flush=True)
-                (out / "zoo.md").write_text(HEAD + "".join(rows))
-                (out / "zoo.json").write_text(json.dumps(sums(passed), indent=1))
+                (out / "zoo.md").write_text(HEAD + "".join(rows) + "\n" +
+                                            paragraph(of, slowest(passed, names)))
+                (out / "zoo.json").write_text(json.dumps(of, indent=1))
     sys.exit(failed)
 
 
