@@ -302,7 +302,8 @@ static int measure(struct compile *c, struct vtac_graph *g, struct vtac_accuracy
 	}
 	if (vtac_read_onnx(real, c->model) || vtac_run_passes(real, &opt, "pad_channels"))
 		ret = fail_graph(real);
-	else if (vtac_measure(real, g, &c->opt, cmd_images_all(c->measure), accuracy))
+	else if (vtac_measure(real, g, &c->opt, cmd_images_all(c->measure), NULL,
+			      accuracy))
 		ret = fail_graph(g->error.text[0] ? g : real);
 	vtac_graph_free(real);
 	return ret;

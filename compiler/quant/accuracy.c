@@ -14,6 +14,10 @@ struct measure {
 	struct vtac_graph *real, *quantised;
 	struct vtac_float *floats, *integers;	/* the same graphs */
 	const struct vtac_images *images;
+	struct vtac_known *known;	/* NULL: all tensors are compared */
+	const struct vtac_tensor **as;	/* by tensor id of the quantised graph; NULL: not compared */
+	bool *wanted;			/* by tensor id of the float graph: compared */
+	uint64_t bytes;			/* of these */
 	/* What follows is added to in the images' turns: of a tensor, and the last one. */
 	double *signal, *noise;		/* by tensor id of the quantised graph */
 	double *each;			/* likewise: the sum of each image's ratio, in dB */
@@ -31,7 +35,7 @@ static void keep_values(void *priv, const struct vtac_tensor *t, const void *dat
 	const struct lane *lane = priv;
 	struct image *image = lane->own;
 
-	if (t->dtype != VTAC_F32 || image->values[t->id])
+	if (!image->m->wanted[t->id] || image->values[t->id])
 		return;
 	image->values[t->id] = malloc((size_t)vtac_bytes(t) + 1);
 	if (image->values[t->id])
@@ -117,15 +121,15 @@ static void compare_values(void *priv, const struct vtac_tensor *t, const void *
 	struct lane *lane = priv;
 	struct image *image = lane->own;
 	struct measure *m = image->m;
-	const struct vtac_tensor *as = same_tensor(m, t);
-	const float *want = as ? image->values[as->id] : NULL;
+	const float *want = m->as[t->id] ? image->values[m->as[t->id]->id] : NULL;
 	double signal = 0, noise = 0;
 
-	if (want && vtac_same_shape(as, t) &&
-	    (t->dtype == VTAC_F32 ||
-	     (t->dtype == VTAC_I8 && t->quant.scale && t->quant.n == 1)) &&
-	    compare(image, t, data, want, &signal, &noise))
+	if (!m->as[t->id])
 		return;
+	if (!want || compare(image, t, data, want, &signal, &noise)) {
+		lane_fail(lane, NULL);		/* no memory */
+		return;
+	}
 	if (!lane_turn(lane, t->id))
 		return;
 	m->signal[t->id] += signal;
@@ -147,28 +151,129 @@ static void count_answers(const struct image *image, unsigned int number)
 	a->right_float += image->best_float == (int64_t)classes[number];
 }
 
-static int run_image(void *priv, struct lane *lane)
+static int run_graphs(struct measure *m, struct lane *lane)
 {
-	struct measure *m = priv;
 	const struct vtac_interp floats = { .input = lane_input, .tensor = keep_values,
 					    .ended = lane_ended, .priv = lane };
 	const struct vtac_interp integers = { .input = lane_input, .tensor = compare_values,
 					      .ended = lane_ended, .priv = lane };
-	struct image image = { m, calloc(m->real->next_id + 1u, sizeof(*image.values)), -1, -1 };
-	int err = -1;
 
-	lane->own = &image;
-	if (image.values)
-		err = vtac_float_run(m->floats, &floats) ||
-		      vtac_float_run(m->integers, &integers) ? -1 : 0;
-	if (!err && lane_turn(lane, m->quantised->next_id)) {
-		count_answers(&image, lane->image);
+	if (m->floats && vtac_float_run(m->floats, &floats))
+		return -1;
+	if (vtac_float_run(m->integers, &integers))
+		return -1;
+	if (lane_turn(lane, m->quantised->next_id)) {
+		count_answers(lane->own, lane->image);
 		lane_pass(lane, m->quantised->next_id);
 	}
-	for (unsigned int i = 0; image.values && i < m->real->next_id; i++)
+	return 0;
+}
+
+static int run_image(void *priv, struct lane *lane)
+{
+	struct measure *m = priv;
+	struct image image = { m, NULL, -1, -1 };
+	int err;
+
+	image.values = m->known ? m->known->values + (size_t)lane->image * m->known->ids :
+		       calloc(m->real->next_id + 1u, sizeof(*image.values));
+	if (!image.values)
+		return -1;
+	lane->own = &image;
+	err = run_graphs(m, lane);
+	lane->own = NULL;
+	if (m->known)
+		return err;
+	for (unsigned int i = 0; i < m->real->next_id; i++)
 		free(image.values[i]);
 	free(image.values);
 	return err;
+}
+
+/* ---- the tensors that are compared ---- */
+
+static bool can_compare(const struct vtac_tensor *as, const struct vtac_tensor *t)
+{
+	return as && as->dtype == VTAC_F32 && vtac_same_shape(as, t) &&
+	       (t->dtype == VTAC_F32 ||
+		(t->dtype == VTAC_I8 && t->quant.scale && t->quant.n == 1));
+}
+
+static void pair_tensor(struct measure *m, const struct vtac_tensor *t)
+{
+	const struct vtac_tensor *as = same_tensor(m, t);
+
+	if (m->as[t->id] || !can_compare(as, t))
+		return;
+	m->as[t->id] = as;
+	m->bytes += m->wanted[as->id] ? 0 : (uint64_t)vtac_bytes(as);
+	m->wanted[as->id] = true;
+}
+
+const struct vtac_tensor *vtac_before_copies(const struct vtac_tensor *t)
+{
+	while (t->producer && t->producer->op == VTAC_COPY)
+		t = t->producer->in[0];
+	return t;
+}
+
+static int pair_tensors(struct measure *m)
+{
+	const struct vtac_graph *g = m->quantised;
+
+	m->as = calloc(g->next_id + 1u, sizeof(*m->as));
+	m->wanted = calloc(m->real->next_id + 1u, sizeof(*m->wanted));
+	if (!m->as || !m->wanted)
+		return vtac_fail(m->quantised, NULL, "Out of memory.");
+	for (unsigned int i = 0; i < g->n_tensors && !m->known; i++)
+		pair_tensor(m, g->tensors[i]);
+	for (unsigned int i = 0; i < g->n_outputs; i++)
+		pair_tensor(m, g->outputs[i]);
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->op == VTAC_DEQUANTIZE)
+			pair_tensor(m, vtac_before_copies(g->nodes[i]->in[0]));
+	return 0;
+}
+
+/* Values that are known take no more memory. */
+#define KNOWN_MAX	((uint64_t)16 << 20)
+
+/* Makes room for the values of all images; without it, they are computed each time. */
+static void open_known(struct measure *m)
+{
+	struct vtac_known *k = m->known;
+
+	if (!k)
+		return;
+	if (m->bytes * m->images->count > KNOWN_MAX) {
+		m->known = NULL;
+		return;
+	}
+	if (!k->values) {
+		k->ids = m->real->next_id;
+		k->images = m->images->count;
+		k->values = calloc((size_t)k->images * k->ids + 1, sizeof(*k->values));
+	}
+	if (!k->values || k->ids != m->real->next_id || k->images != m->images->count)
+		m->known = NULL;
+}
+
+static bool is_known(const struct measure *m)
+{
+	const struct vtac_known *k = m->known;
+
+	for (unsigned int i = 0; k && i < k->images; i++)
+		for (unsigned int id = 0; id < k->ids; id++)
+			if (m->wanted[id] && !k->values[(size_t)i * k->ids + id])
+				return false;
+	return k;
+}
+
+void vtac_known_free(struct vtac_known *k)
+{
+	for (size_t i = 0; k->values && i < (size_t)k->images * k->ids; i++)
+		free(k->values[i]);
+	free(k->values);
 }
 
 static int run_images(struct measure *m, const struct vtac_options *opt)
@@ -178,13 +283,19 @@ static int run_images(struct measure *m, const struct vtac_options *opt)
 		.what = "measuring", .turns = m->quantised->next_id + 1, .run = run_image,
 		.priv = m,
 	};
+	bool known;
 	int err;
 
-	m->floats = vtac_float_new(m->real);
+	if (pair_tensors(m))
+		return -1;
+	open_known(m);
+	known = is_known(m);
+	m->floats = known ? NULL : vtac_float_new(m->real);
 	m->integers = vtac_float_new(m->quantised);
 	work.graphs[0] = m->floats;
 	work.graphs[1] = m->integers;
-	err = m->floats && m->integers ? lanes_run(&work) : 1;
+	work.bytes = m->known ? 0 : m->bytes;
+	err = (known || m->floats) && m->integers ? lanes_run(&work) : 1;
 	vtac_float_free(m->floats);
 	vtac_float_free(m->integers);
 	return err;
@@ -192,10 +303,10 @@ static int run_images(struct measure *m, const struct vtac_options *opt)
 
 int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,
-		 struct vtac_accuracy *a)
+		 struct vtac_known *known, struct vtac_accuracy *a)
 {
 	struct measure m = { .real = real, .quantised = quantised, .images = images,
-			     .accuracy = a };
+			     .known = known, .accuracy = a };
 	int err = -1;
 
 	*a = (struct vtac_accuracy){ .n_sqnr = quantised->next_id, .labelled = images->classes };
@@ -206,6 +317,8 @@ int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 	a->each = m.each;
 	if (a->sqnr && m.signal && m.noise && m.each)
 		err = run_images(&m, opt);
+	free(m.as);
+	free(m.wanted);
 	for (unsigned int i = 0; !err && i < quantised->next_id; i++) {
 		a->sqnr[i] = ratio(m.signal[i], m.noise[i]);
 		m.each[i] /= images->count;

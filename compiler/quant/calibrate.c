@@ -51,6 +51,7 @@ struct search {
 		[VTAC_EQUALISE_FULL + 1];
 	struct vtac_quant_options best;
 	struct noise least;		/* with it */
+	struct vtac_known known;	/* floats of the evaluation set */
 	unsigned int done, most;	/* candidates: evaluated, at most */
 };
 
@@ -164,13 +165,11 @@ static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		const struct vtac_tensor *t = g->nodes[i]->in[0];
+		const struct vtac_tensor *t;
 
 		if (g->nodes[i]->op != VTAC_DEQUANTIZE)
 			continue;
-		/* The tensor that the float graph has, too, is the one that was copied. */
-		while (t->producer && t->producer->op == VTAC_COPY)
-			t = t->producer->in[0];
+		t = vtac_before_copies(g->nodes[i]->in[0]);
 		if (a->each[t->id] == 0)
 			continue;
 		sum += pow(10, -a->each[t->id] / 10);
@@ -205,7 +204,7 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 	err = vtac_pass_residual(g, &opt) || vtac_pass_zero_point(g, &opt) ||
 	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ? 1 : 0;
 	if (!err)
-		err = vtac_measure(t->g, g, &opt, &t->eval, &a);
+		err = vtac_measure(t->g, g, &opt, &t->eval, &t->known, &a);
 	if (!err)
 		*noise = (struct noise) { noise_of(g, &a), noise_of_outputs(g, &a) };
 	if (err < 0 && g->error.text[0])
@@ -593,6 +592,7 @@ static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 		err = find_best(&t, asked) || take_devices(g, t.g) ? -1 : 0;
 	}
 	free_graphs(&t, g, err);
+	vtac_known_free(&t.known);
 	if (err && t.g && t.g->error.text[0])
 		vtac_fail(g, NULL, "%s", t.g->error.text);
 	vtac_graph_free(t.g);

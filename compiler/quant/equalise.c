@@ -295,15 +295,22 @@ static int scale_weights(struct equaliser *e, struct vtac_node *node, float powe
 	int64_t rows = w->dims[0], cols = w->dims[1];
 	int64_t area = vtac_elements(w) / (rows * cols), outs = transposed ? cols * groups : rows;
 	float *to = vtac_alloc(e->g, (uint64_t)vtac_elements(w), sizeof(*to));
+	int64_t ins = transposed ? rows : cols * groups;
 	float *bias = b ? vtac_alloc(e->g, (uint64_t)outs, sizeof(*bias)) : NULL;
+	float *in_by = vtac_alloc(e->g, (uint64_t)ins, sizeof(*in_by));
+	float *out_by = vtac_alloc(e->g, (uint64_t)outs, sizeof(*out_by));
 
-	if (!to || (b && !bias))
+	if (!to || (b && !bias) || !in_by || !out_by)
 		return -1;
+	for (int64_t i = 0; i < ins; i++)
+		in_by[i] = divisor_of(e, x, i, power);
+	for (int64_t i = 0; i < outs; i++)
+		out_by[i] = divisor_of(e, y, i, power);
 	for (int64_t r = 0; r < rows; r++)
 		for (int64_t k = 0; k < cols; k++) {
 			int64_t in = transposed ? r : r / (rows / groups) * cols + k;
 			int64_t out = transposed ? r / (rows / groups) * cols + k : r;
-			float by = divisor_of(e, x, in, power) / divisor_of(e, y, out, power);
+			float by = in_by[in] / out_by[out];
 
 			for (int64_t i = 0; i < area; i++)
 				to[(r * cols + k) * area + i] =
@@ -314,7 +321,7 @@ static int scale_weights(struct equaliser *e, struct vtac_node *node, float powe
 	if (!b)
 		return 0;
 	for (int64_t o = 0; o < outs; o++)
-		bias[o] = ((const float *)b->data)[o] / divisor_of(e, y, o, power);
+		bias[o] = ((const float *)b->data)[o] / out_by[o];
 	return vtac_node_set_floats(e->g, node, 2, bias);
 }
 

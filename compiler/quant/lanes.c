@@ -224,7 +224,7 @@ static void run_item(void *arg, unsigned int i)
 /* Images that are under way at once */
 static unsigned int count_lanes(const struct lane_work *work)
 {
-	uint64_t each = 1, n = crew_threads(work->g->crew);
+	uint64_t each = 1 + work->bytes, n = crew_threads(work->g->crew);
 
 	for (int k = 0; k < 2; k++)
 		if (work->graphs[k]) {

@@ -91,14 +91,25 @@ struct vtac_accuracy {
 	double output_sqnr;		/* of the first output */
 };
 
+/* Floats of tensors that several measures compare. */
+struct vtac_known {
+	unsigned int images, ids;
+	float **values;			/* [images][ids of the float graph]; NULL: not known */
+};
+
 /*
  * Run @images through @real, a float graph of the same network after the pass `pad_channels`,
- * and through @quantised. Tensors are the same by name. Returns 0; or -1, or 1 if one of the graphs
+ * and through @quantised. Tensors are the same by name. With @known, zeroed for the first of several
+ * quantised graphs, the card's last tensors and the outputs alone are compared, and their floats are
+ * kept for the next. Returns 0; or -1, or 1 if one of the graphs
  * cannot be run: it has an error.
  */
 int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,
-		 struct vtac_accuracy *accuracy);
+		 struct vtac_known *known, struct vtac_accuracy *accuracy);
+void vtac_known_free(struct vtac_known *known);
+/* The tensor that @t is a copy of, which the float graph has, too. */
+const struct vtac_tensor *vtac_before_copies(const struct vtac_tensor *t);
 
 /*
  * Passes, as passes.h has them. Those from channel_split to stats do what graph->how says, and

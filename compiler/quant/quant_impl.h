@@ -36,6 +36,7 @@ struct lane_work {
 	const char *what;		/* in reports of the progress */
 	struct vtac_float *graphs[2];	/* that an image goes through: inputs of both are read */
 	unsigned int nodes;		/* of the first graph, 0 for all: for run() alone */
+	uint64_t bytes;			/* of an image under way, beside the values of both */
 	unsigned int turns;
 	/* Runs an image; in any thread. Returns 0 or -1: no later image is run to its end. */
 	int (*run)(void *priv, struct lane *lane);
@@ -63,6 +64,9 @@ bool lane_turn(struct lane *lane, unsigned int i);
 void lane_pass(struct lane *lane, unsigned int i);
 /* Ends this image and all later ones because of @bad. */
 void lane_fail(struct lane *lane, const struct vtac_tensor *bad);
+
+/* stats.c: the greatest |v| of @n values that is a number; 0 for none. */
+float greatest_size(const float *v, int64_t n);
 
 /* scales.c: options and widths; the tables, which zero_point makes, are NULL. */
 struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *opt);

@@ -119,10 +119,8 @@ static bool can_join(const struct quantiser *q, const struct vtac_node *node,
 		     const struct vtac_tensor *res)
 {
 	const struct vtac_tensor *w = node->in[1];
-	float most = 0;
+	float most = greatest_size(w->data, vtac_elements(w));
 
-	for (int64_t i = 0; i < vtac_elements(w); i++)
-		most = fmaxf(most, fabsf(((const float *)w->data)[i]));
 	return calibrated(q, res, 2 * q->in_top + 1) >
 	       4 * calibrated(q, node->in[0], q->in_top) * most / (float)q->wgt_top;
 }

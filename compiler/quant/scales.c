@@ -162,8 +162,7 @@ static float wanted_scale(const struct classes *c, const struct vtac_tensor *t, 
 {
 	const struct quantiser *q = c->q;
 	const struct vtac_node *node = t->producer;
-	float scale = calibrated(q, t, q->in_top), most = 0;
-	const float *w;
+	float scale = calibrated(q, t, q->in_top), most;
 
 	if (c->shifted[first])
 		scale = (c->hi[first] - c->lo[first]) / (float)(2 * q->in_top + 1);
@@ -171,10 +170,8 @@ static float wanted_scale(const struct classes *c, const struct vtac_tensor *t, 
 	if (!node || node->device != VTAC_CARD || node->n_in < 2 || !node->in[1]->data ||
 	    node->in[1]->dtype != VTAC_F32)
 		return scale;
-	w = node->in[1]->data;
-	for (int64_t i = 0; i < vtac_elements(node->in[1]); i++)
-		most = fmaxf(most, fabsf(w[i]));
-	most *= calibrated(q, node->in[0], q->in_top);
+	most = greatest_size(node->in[1]->data, vtac_elements(node->in[1])) *
+		calibrated(q, node->in[0], q->in_top);
 	return fmaxf(scale, most / (float)q->wgt_top / 4096);
 }
 

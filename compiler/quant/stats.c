@@ -130,6 +130,27 @@ static bool count_channels(struct vtac_stats *s, const struct vtac_tensor *t, co
 	return true;
 }
 
+/* Values that the processor compares at once */
+#define SIZES	8
+
+float greatest_size(const float *v, int64_t n)
+{
+	float most[SIZES] = { 0 };
+	int64_t i = 0;
+
+	for (; i + SIZES <= n; i += SIZES)
+		for (int k = 0; k < SIZES; k++) {
+			float size = fabsf(v[i + k]);
+
+			most[k] = size > most[k] ? size : most[k];
+		}
+	for (; i < n; i++)
+		most[0] = fabsf(v[i]) > most[0] ? fabsf(v[i]) : most[0];
+	for (int k = 1; k < SIZES; k++)
+		most[0] = most[k] > most[0] ? most[k] : most[0];
+	return most[0];
+}
+
 static void count_values(struct vtac_stats *s, const float *v, int64_t n)
 {
 	float most = fmaxf(-s->lo, s->hi);

@@ -80,15 +80,6 @@ static int open_layer(struct sums *s)
 	return s->w && s->wq && s->mul && s->shift && s->offset && s->step ? 0 : -1;
 }
 
-static float most_of(const float *w, int64_t n)
-{
-	float most = 0;
-
-	for (int64_t i = 0; i < n; i++)
-		most = fmaxf(most, fabsf(w[i]));
-	return most;
-}
-
 /*
  * Move one weight of channel @c at tap @k by a step, so that their sum comes down to the range of
  * the spare channels: the weight whose error is the least then.
@@ -137,13 +128,12 @@ static void fill_spare(struct sums *s, int64_t c)
 
 static void round_weights(struct sums *s, int64_t c)
 {
-	float inverse = 1 / s->step[c];
-	int top = s->q->wgt_top;
+	float inverse = 1 / s->step[c], top = (float)s->q->wgt_top;
 
 	for (int64_t i = 0; i < s->taps; i++) {
-		int v = (int)rintf(fmaxf(fminf(s->w[c * s->taps + i] * inverse, 1e6f), -1e6f));
+		float v = rintf(s->w[c * s->taps + i] * inverse);
 
-		s->wq[c * s->taps + i] = (int8_t)(v > top ? top : v < -top ? -top : v);
+		s->wq[c * s->taps + i] = (int8_t)(!(v < top) ? top : v < -top ? -top : v);
 	}
 	fill_spare(s, c);
 }
@@ -276,9 +266,9 @@ static int free_scales(struct sums *s)
 
 	if (!most)
 		return -1;
-	all = most_of(s->w, s->channels * s->taps);
+	all = greatest_size(s->w, s->channels * s->taps);
 	for (int64_t c = 0; c < s->channels; c++)
-		most[c] = s->q->how.per_tensor ? all : most_of(s->w + c * s->taps, s->taps);
+		most[c] = s->q->how.per_tensor ? all : greatest_size(s->w + c * s->taps, s->taps);
 	if (s->q->how.power_of_two && !s->q->how.per_tensor && shifts_alone(s, most))
 		return 0;
 	while (shift >= 0 && !try_shift(s, shift, most))
@@ -393,7 +383,7 @@ static bool residual_scales(struct sums *s)
 		int64_t c = 0;
 
 		while (c < s->channels &&
-		       try_residual(s, c, shift, most_of(s->w + c * s->taps, s->taps)))
+		       try_residual(s, c, shift, greatest_size(s->w + c * s->taps, s->taps)))
 			c++;
 		if (c == s->channels)
 			return true;
@@ -407,7 +397,7 @@ static bool residual_scales(struct sums *s)
 /* The shift that lets no weight be cut off by more than a little (see can_join()). */
 static void choose_res_shift(struct sums *s)
 {
-	float most = most_of(s->w, s->channels * s->taps) / (float)s->q->wgt_top;
+	float most = greatest_size(s->w, s->channels * s->taps) / (float)s->q->wgt_top;
 	float bits = log2f(s->sr / (s->sx * (most > 0 ? most : 0.000001f))) + 0.05f;
 
 	s->node->post.res_shift = bits > 20 ? 20 : bits < 0 ? 0 : (unsigned int)bits;
