@@ -247,30 +247,12 @@ static void add_labels(struct product *p, const struct vtac_tensor *t, const cha
 	}
 }
 
-/* @p without labels of size 1, which have no strides. */
-static struct product drop_ones(const struct product *p)
-{
-	struct product rest = { .n = 0 };
-
-	for (int i = 0; i < p->n; i++) {
-		if (p->dims[i] == 1)
-			continue;
-		rest.labels[rest.n] = p->labels[i];
-		rest.dims[rest.n] = p->dims[i];
-		rest.a[rest.n] = p->a[i];
-		rest.b[rest.n++] = p->b[i];
-		rest.kept += i < p->kept;
-	}
-	return rest;
-}
-
 /*
  * The sizes and strides of a product of matrices, if it is one: the output's labels are those of
  * both inputs (batches, three at most), then one of a alone, then one of b alone; one is summed.
  */
-static bool is_matrices(const struct product *all, struct vtacpu_matrices *m)
+static bool is_matrices(const struct product *p, struct vtacpu_matrices *m)
 {
-	const struct product rest = drop_ones(all), *p = &rest;
 	int batches = 0, at;
 
 	*m = (struct vtacpu_matrices){ .batch = { 1, 1, 1 }, .m = 1, .n = 1, .k = 1 };
@@ -326,7 +308,7 @@ int kernel_einsum(struct vtac_graph *g, const struct vtac_node *node, struct vta
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_CONTRACT_F32);
 	const struct vtac_einsum *e = &node->attr.einsum;
 	struct vtacpu_matrices matrices;
-	struct product p = { .n = 0 }, q;
+	struct product p = { .n = 0 };
 
 	add_labels(&p, node->out[0], e->y, node);
 	p.kept = p.n;
@@ -335,8 +317,8 @@ int kernel_einsum(struct vtac_graph *g, const struct vtac_node *node, struct vta
 		add_labels(&p, node->in[1], e->b, node);
 	c->io[0] = node->in[0];
 	c->io[1] = kernel_in(node, 1);
-	q = without_ones(&p);
-	if (node->n_in > 1 && is_matrices(&q, &matrices)) {
+	p = without_ones(&p);
+	if (node->n_in > 1 && is_matrices(&p, &matrices)) {
 		c->kernel = VTACPU_GEMM_F32;
 		c->p.gemm_f32.mat = matrices;
 		c->p.gemm_f32.alpha = 1;
