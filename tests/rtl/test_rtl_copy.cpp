@@ -628,8 +628,12 @@ bool run_seed(uint64_t seed, unsigned int count, uint64_t *bytes, uint64_t *cloc
 		enabled[n] = true;
 		rtl.set_root(n, true);
 	}
+	descriptor d = random_descriptor(r);
+
 	for (unsigned int n = 0; n < count; n++) {
-		descriptor d = random_descriptor(r);
+		/* Now and then the last one again, so that what is kept of it shows. */
+		if (!r.one_in(3))
+			d = random_descriptor(r);
 		bool stop = r.one_in(10), disturb = r.one_in(2);
 		uint64_t begin = rtl.clocks;
 		memory before = m, expected = m, other = m, touched;
@@ -656,7 +660,7 @@ bool run_seed(uint64_t seed, unsigned int count, uint64_t *bytes, uint64_t *cloc
 			*faults += want.reason != 0;
 		}
 		if (r.one_in(6)) {	/* other tables, and now and then a context that is off */
-			unsigned int c = r.below(contexts);
+			unsigned int c = r.one_in(2) ? d.context : r.below(contexts);
 
 			make_tables(m, r, c);
 			enabled[c] = !r.one_in(8);
