@@ -15,8 +15,6 @@
 
 #include "quant.h"
 
-/* More taps take too long, and more values to estimate the Hessian than images have. */
-#define TAPS_MAX	1152
 /* Fewer values for each tap do not estimate a Hessian. */
 #define ROWS_PER_TAP	2
 /* Of all layers, and no more than a fourth of the memory that is left */
@@ -39,7 +37,6 @@ struct vtac_gptq {
 	int64_t taps;
 	double *l;			/* [taps][taps]: the part left of the diagonal, and that */
 	int64_t *order;			/* the tap of its row i */
-	double *more;			/* [channels][taps]: a weight's part of the errors so far */
 };
 
 static bool is_candidate(const struct vtac_node *node)
@@ -48,7 +45,7 @@ static bool is_candidate(const struct vtac_node *node)
 
 	return node->op == VTAC_CONV && node->device == VTAC_CARD && w && w->data &&
 	       w->dtype == VTAC_F32 && !w->quant.given &&
-	       vtac_elements(w) <= TAPS_MAX * w->dims[0];
+	       vtac_elements(w) <= VTAC_GPTQ_TAPS_MAX * w->dims[0];
 }
 
 static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_node *node,
@@ -306,7 +303,6 @@ void vtac_gptq_free(struct vtac_gptq *f)
 		return;
 	free(f->l);
 	free(f->order);
-	free(f->more);
 	free(f);
 }
 
@@ -337,8 +333,7 @@ struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group)
 	f->taps = m->taps;
 	f->l = calloc(n * n, sizeof(f->l[0]));
 	f->order = calloc(n, sizeof(f->order[0]));
-	f->more = calloc(VTAC_GPTQ_CHANNELS * n, sizeof(f->more[0]));
-	if (f->l && f->order && f->more) {
+	if (f->l && f->order) {
 		fill_factor(f, m->sum + group * m->taps * m->taps);
 		if (!is_usable(f))
 			forget_hessian(f);
@@ -367,7 +362,8 @@ void round_block(const struct vtac_gptq *f, const struct vtac_rounding *ch, doub
 
 /* Add the errors of a block's rows to the taps before it, which are in the same order as ever. */
 static inline __attribute__((always_inline))
-void add_errors(const struct vtac_gptq *f, const double *errors, int64_t first, int64_t end)
+void add_errors(const struct vtac_gptq *f, const double *errors, double *more, int64_t first,
+		int64_t end)
 {
 	int64_t i = 0;
 
@@ -376,7 +372,7 @@ void add_errors(const struct vtac_gptq *f, const double *errors, int64_t first, 
 
 		for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
 			for (int h = 0; h < 2; h++)
-				part[c][h] = *(const doubles_t *)(f->more + c * f->taps + i +
+				part[c][h] = *(const doubles_t *)(more + c * f->taps + i +
 								  h * DOUBLES);
 		for (int64_t k = end - 1; k >= first; k--)
 			for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
@@ -386,29 +382,32 @@ void add_errors(const struct vtac_gptq *f, const double *errors, int64_t first, 
 								     h * DOUBLES);
 		for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
 			for (int h = 0; h < 2; h++)
-				*(doubles_t *)(f->more + c * f->taps + i + h * DOUBLES) =
+				*(doubles_t *)(more + c * f->taps + i + h * DOUBLES) =
 					part[c][h];
 	}
 	for (; i < first; i++)
 		for (int64_t k = end - 1; k >= first; k--)
 			for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
-				f->more[c * f->taps + i] +=
+				more[c * f->taps + i] +=
 					errors[(k - first) * VTAC_GPTQ_CHANNELS + c] *
 					f->l[k * f->taps + i];
 }
 
 CLONES
-void vtac_gptq_round(struct vtac_gptq *f, const struct vtac_rounding *channels, int n, int top)
+void vtac_gptq_round(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
+		     int top)
 {
 	double errors[BLOCK * VTAC_GPTQ_CHANNELS] = { 0 };
+	/* [channels][taps]: a weight's part of the errors so far */
+	double more[VTAC_GPTQ_CHANNELS * VTAC_GPTQ_TAPS_MAX];
 
-	memset(f->more, 0, (size_t)(VTAC_GPTQ_CHANNELS * f->taps) * sizeof(f->more[0]));
+	memset(more, 0, (size_t)(VTAC_GPTQ_CHANNELS * f->taps) * sizeof(more[0]));
 	for (int64_t end = f->taps; end > 0; end -= BLOCK) {
 		int64_t first = end > BLOCK ? end - BLOCK : 0;
 
 		for (int c = 0; c < n; c++)
-			round_block(f, &channels[c], f->more + c * f->taps, errors + c, first, end,
+			round_block(f, &channels[c], more + c * f->taps, errors + c, first, end,
 				    top);
-		add_errors(f, errors, first, end);
+		add_errors(f, errors, more, first, end);
 	}
 }

@@ -54,8 +54,11 @@ struct vtac_rounding {
 };
 
 #define VTAC_GPTQ_CHANNELS	4	/* at most at once, which read the factor once */
-/* Round the weights of @n channels to integers from -@top to @top. */
-void vtac_gptq_round(struct vtac_gptq *f, const struct vtac_rounding *channels, int n, int top);
+/* More taps take too long, and more values to estimate the Hessian than images have. */
+#define VTAC_GPTQ_TAPS_MAX	1152
+/* Round the weights of @n channels to integers from -@top to @top; in any thread. */
+void vtac_gptq_round(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
+		     int top);
 void vtac_gptq_free(struct vtac_gptq *f);
 
 /* Returns the largest value that @method lets a tensor of @levels steps (127) have. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew.h"
 #include "ir/kernel.h"
 #include "quant_impl.h"
 
@@ -448,45 +449,53 @@ static int joint_scales(struct sums *s)
 
 /* ---- weights rounded together (gptq.c) ---- */
 
+/* The channels of a group, which threads round together */
+struct rounding {
+	struct sums *s;
+	const struct vtac_gptq *f;
+	int64_t first, end;
+};
+
 /*
- * Round @n channels from @first on, with the scales as they are. A channel whose sums then leave 32
- * bits keeps what it has, of which @kept is a copy.
+ * Round the @i-th few channels of a group, with the scales as they are. A channel whose sums then
+ * leave 32 bits keeps what it has.
  */
-static void round_channels(struct sums *s, struct vtac_gptq *f, int64_t first, int n, int8_t *kept)
+static void round_channels(void *arg, unsigned int i)
 {
-	struct vtac_rounding channels[VTAC_GPTQ_CHANNELS];
+	const struct rounding *r = arg;
+	struct sums *s = r->s;
+	struct vtac_rounding channels[VTAC_GPTQ_CHANNELS] = { { .w = NULL } };
+	int8_t kept[VTAC_GPTQ_CHANNELS * VTAC_GPTQ_TAPS_MAX];
+	int64_t first = r->first + (int64_t)i * VTAC_GPTQ_CHANNELS;
+	int n = r->end - first < VTAC_GPTQ_CHANNELS ? (int)(r->end - first) : VTAC_GPTQ_CHANNELS;
 	int8_t *wq = s->wq + first * s->taps;
 
 	memcpy(kept, wq, (size_t)(n * s->taps));
-	for (int i = 0; i < n; i++)
-		channels[i] = (struct vtac_rounding) {
-			s->w + (first + i) * s->taps, s->step[first + i], wq + i * s->taps };
-	vtac_gptq_round(f, channels, n, s->q->wgt_top);
-	for (int i = 0; i < n; i++) {
-		fill_spare(s, first + i);
-		if (set_bias(s, first + i))
+	for (int c = 0; c < n; c++)
+		channels[c] = (struct vtac_rounding) {
+			s->w + (first + c) * s->taps, s->step[first + c], wq + c * s->taps };
+	vtac_gptq_round(r->f, channels, n, s->q->wgt_top);
+	for (int c = 0; c < n; c++) {
+		fill_spare(s, first + c);
+		if (set_bias(s, first + c))
 			continue;
-		memcpy(wq + i * s->taps, kept + i * s->taps, (size_t)s->taps);
-		set_bias(s, first + i);
+		memcpy(wq + c * s->taps, kept + c * s->taps, (size_t)s->taps);
+		set_bias(s, first + c);
 	}
 }
 
 static int round_together(struct sums *s)
 {
-	int8_t *kept = vtac_alloc(s->q->g, (uint64_t)(VTAC_GPTQ_CHANNELS * s->taps), 1);
 	int64_t each = s->channels / s->groups;
 
-	if (!kept)
-		return -1;
 	for (int64_t group = 0; group < s->groups; group++) {
 		struct vtac_gptq *f = vtac_gptq_new(s->node->hessian, group);
-		int64_t end = (group + 1) * each;
+		struct rounding rounding = { s, f, group * each, (group + 1) * each };
 
 		if (!f)
 			return vtac_fail(s->q->g, s->node, "Out of memory.");
-		for (int64_t c = group * each; c < end; c += VTAC_GPTQ_CHANNELS)
-			round_channels(s, f, c, end - c < VTAC_GPTQ_CHANNELS ? (int)(end - c) :
-				       VTAC_GPTQ_CHANNELS, kept);
+		crew_run(s->q->g->crew, round_channels, &rounding,
+			 (unsigned int)((each + VTAC_GPTQ_CHANNELS - 1) / VTAC_GPTQ_CHANNELS));
 		vtac_gptq_free(f);
 	}
 	return 0;
