@@ -11,8 +11,6 @@ VTAC_A := build/tools/obj/libvtac.a
 VTAC_CMD_SRCS := $(wildcard compiler/cmd/*.c)
 VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard compiler/*/*.c))
 VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o $(OUTPUT_OBJ) $(CREW_OBJ)
-# Files of images and arrays, which the command and the tests read.
-VTAC_INPUT_OBJS := $(VTAC_DIR)/cmd/images.o $(VTAC_DIR)/cmd/npy.o
 VTAC_CPPFLAGS := -Icompiler -Ilibvtadev $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
 # These read every value of every image.

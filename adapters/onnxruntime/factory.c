@@ -4,10 +4,12 @@
  * each session that uses some of them. A card is a device of ONNX Runtime's CPU, as it finds no
  * others: its metadata "device" has the card's name.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <onnxruntime_session_options_config_keys.h>
 
@@ -213,6 +215,24 @@ static OrtStatus *read_flag(const OrtSessionOptions *options, const char *name, 
 	return NULL;
 }
 
+/* Read an option that names a directory. */
+static OrtStatus *read_directory(const OrtSessionOptions *options, const char *name, char **path)
+{
+	char text[4096];
+	struct stat st;
+
+	TRY(read_option(options, name, text, sizeof(text)));
+	if (!text[0])
+		return NULL;
+	if (stat(text, &st))
+		return ort_fail(ORT_INVALID_ARGUMENT, "option %s: %s: %s", name, text,
+				strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return ort_fail(ORT_INVALID_ARGUMENT, "option %s: %s is no directory", name, text);
+	*path = strdup(text);
+	return *path ? NULL : ort_no_memory();
+}
+
 /* Does the session write a model with EPContext nodes? */
 static OrtStatus *read_contexts(const OrtSessionOptions *options, bool *contexts)
 {
@@ -305,6 +325,7 @@ static void free_provider(struct provider *p)
 	for (unsigned int i = 0; i < p->how.n_cards; i++)
 		free(p->how.cards[i]);
 	free(p->how.fallback);
+	free(p->how.calibration);
 	free(p);
 }
 
@@ -397,6 +418,8 @@ static OrtStatus *ORT_API_CALL factory_create(OrtEpFactory *f,
 	err = choose_cards(&p->how, options, metadata, n);
 	if (!err)
 		err = read_number(options, "calibration_runs", RUNS_MAX, &p->how.runs);
+	if (!err)
+		err = read_directory(options, "calibration", &p->how.calibration);
 	if (!err)
 		err = read_flag(options, "all", &p->how.all);
 	if (!err)

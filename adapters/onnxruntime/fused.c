@@ -8,19 +8,24 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine.h"
 
 /* Bytes of the inputs that are kept: less runs are observed if these are many. */
 #define KEPT_MAX	(256ull << 20)
+/* Images of files that calibrate at most, as with vtac compile. */
+#define IMAGES_MAX	64
 
 struct fused {
 	OrtNodeComputeInfo info;
 	const struct choice *how;
 	struct border border;
 	pthread_mutex_t lock;
+	struct vtac_net_images *files;	/* of each input; or NULL: not all have some */
 	struct engine *engine;		/* under the lock: the one for the next run */
 	/* Until the program for the card is compiled; under the lock but for the thread: */
 	uint8_t *model;
@@ -86,14 +91,18 @@ static void forget_model(struct fused *f)
 	f->model = NULL;
 }
 
-/* Compile the model: for the card with @images that were kept; or without it, in floats. */
+/*
+ * Compile the model: for the card with @images, of the files if there are some, else those that were
+ * kept; or without the card, in floats.
+ */
 static OrtStatus *compile(struct fused *f, unsigned int images, bool no_card, uint8_t **image,
 			  size_t *size)
 {
 	const struct vtac_net_options how = {
 		.core = &f->how->core, .name = "onnxruntime", .no_card = no_card,
-		.no_prune = f->how->all,
-		.images = images, .image = images ? read_kept : NULL, .priv = f };
+		.no_prune = f->how->all, .images = images,
+		.image = images ? read_kept : NULL, .priv = f,
+		.files = f->files, .n_files = images && f->files ? (unsigned int)f->border.n_in : 0 };
 	struct vtac_net *net = vtac_net_new();
 	OrtStatus *err = NULL;
 
@@ -252,6 +261,35 @@ static OrtStatus *fill_shape(const struct graph *g, size_t value, struct shape *
 	return NULL;
 }
 
+static void forget_files(struct fused *f)
+{
+	for (size_t i = 0; f->files && i < f->border.n_in; i++) {
+		free((char *)(uintptr_t)f->files[i].input);
+		free((char *)(uintptr_t)f->files[i].path);
+	}
+	free(f->files);
+	f->files = NULL;
+}
+
+/* Find the file of input @i, which the model names @name: an input within the model has none. */
+static OrtStatus *find_file(struct fused *f, size_t i, const char *name)
+{
+	char *path, *input;
+
+	if (asprintf(&path, "%s/%s.npy", f->how->calibration, name) < 0)
+		return ort_no_memory();
+	f->files[i].path = path;
+	if (asprintf(&input, "in%zu", i) < 0)
+		return ort_no_memory();
+	f->files[i].input = input;
+	if (!strchr(name, '/') && !access(path, F_OK))
+		return NULL;
+	log_text(f->how->log, ORT_LOGGING_LEVEL_WARNING,
+		 "vta: there is no %s: the part is calibrated by its runs", path);
+	forget_files(f);
+	return NULL;
+}
+
 /* The node's inputs and outputs, in its order, are the part's. */
 static OrtStatus *read_border(struct fused *f, struct graph *g, const OrtNode *node,
 			      struct part *part)
@@ -272,6 +310,11 @@ static OrtStatus *read_border(struct fused *f, struct graph *g, const OrtNode *n
 	f->border.n_out = n_out;
 	part->n_inputs = n_in;
 	part->n_outputs = n_out;
+	if (f->how->calibration) {
+		f->files = calloc(n_in + 1, sizeof(*f->files));
+		if (!f->files)
+			return ort_no_memory();
+	}
 	TRY(ort->Node_GetInputs(node, infos, n_in));
 	TRY(ort->Node_GetOutputs(node, infos + n_in, n_out));
 	for (size_t i = 0; i < n_in + n_out; i++) {
@@ -282,6 +325,8 @@ static OrtStatus *read_border(struct fused *f, struct graph *g, const OrtNode *n
 		if (part->inputs[i] == NO_VALUE)
 			return ort_fail(ORT_FAIL, "%s is no value of the part", name);
 		TRY(fill_shape(g, part->inputs[i], &f->border.in[i]));
+		if (i < n_in && f->files)
+			TRY(find_file(f, i, name));
 	}
 	return NULL;
 }
@@ -325,7 +370,12 @@ static OrtStatus *load_first(struct fused *f)
 	size_t size;
 
 	TRY(needs_images(f, &observed));
-	TRY(compile(f, 0, observed, &image, &size));
+	if (observed && f->files) {
+		TRY(compile(f, IMAGES_MAX, false, &image, &size));
+		observed = false;
+	} else {
+		TRY(compile(f, 0, observed, &image, &size));
+	}
 	TRY(engine_new(f->how, &f->border, image, size, &f->engine));
 	if (observed)
 		return plan_observation(f);
@@ -377,7 +427,8 @@ static OrtStatus *make(struct fused *f, const OrtGraph *graph, const OrtNode *no
 	if (f->kept)
 		return ort_fail(ORT_FAIL,
 				"a model without scales is calibrated by its runs: vtac compile "
-				"--calibrate=DIRECTORY --emit=onnx writes it with its program");
+				"--calibrate=DIRECTORY --emit=onnx, or the option calibration, "
+				"writes it with its program");
 	image = engine_image(f->engine, &size);
 	return context_write(node, image, size, context);
 }
@@ -412,6 +463,7 @@ void fused_free(OrtNodeComputeInfo *info)
 		pthread_join(f->thread, NULL);
 	engine_put(f->engine);
 	forget_model(f);
+	forget_files(f);
 	free(f->border.in);
 	pthread_mutex_destroy(&f->lock);
 	free(f);

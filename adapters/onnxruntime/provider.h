@@ -144,6 +144,7 @@ struct choice {
 	unsigned int n_cards;
 	char *fallback;			/* device that computes while no card is up; or NULL */
 	unsigned int runs;		/* that a float model is observed in */
+	char *calibration;		/* directory with an array for each input; or NULL */
 	bool all;			/* take nodes that cards compute slower, or not at all */
 	bool contexts;			/* the session writes EPContext nodes */
 	struct vtaops_core core;

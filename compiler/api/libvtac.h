@@ -218,6 +218,16 @@ struct vtac_net_shape {
 };
 
 /**
+ * struct vtac_net_images - images of an input to calibrate floats with, in files of numpy's
+ * @input: name of the input
+ * @path: an array whose first dimension counts images (.npy), or a directory of such files, whose
+ *	images are taken in the order of their names
+ */
+struct vtac_net_images {
+	const char *input, *path;
+};
+
+/**
  * struct vtac_net_options - how to compile; zeroed ones but @core are the defaults
  * @core: the card's, by vtaops_core_init() or vtaprog_core()
  * @name: of the program; NULL: the model's
@@ -229,6 +239,9 @@ struct vtac_net_shape {
  * @image: write the @count values of input @input in image @i, from 0; returns 0, or another number
  *	to fail. Called in the thread of vtac_net_compile(), more than once for an image. May be
  *	NULL.
+ * @files: images of each input, as many of all of them, in place of @image; at most @images of them
+ *	are used, or all if that is 0
+ * @n_files: number of @files
  * @priv: for @image and @progress
  * @shapes: of inputs; without, an open first dimension is 1, and another is an error. If an input
  *	is in them several times, the program has as many variants (vtaimage_variant()), and other
@@ -251,6 +264,8 @@ struct vtac_net_options {
 	unsigned int n_cpu;
 	unsigned int images;
 	int (*image)(void *priv, unsigned int i, const char *input, float *values, size_t count);
+	const struct vtac_net_images *files;
+	unsigned int n_files;
 	void *priv;
 	const struct vtac_net_shape *shapes;
 	unsigned int n_shapes;

@@ -9,6 +9,7 @@
 #include "crew.h"
 #include "emit/emit.h"
 #include "ir/kernel.h"
+#include "inputs.h"
 #include "libvtac.h"
 #include "vtac.h"
 
@@ -350,6 +351,67 @@ static bool is_number(struct vtac_net *net, unsigned int threads)
 
 _Static_assert(VTAC_NET_THREADS_MAX == CREW_THREADS_MAX, "libvtac.h has the crew's limit");
 
+/* Open files with images. */
+struct files {
+	const struct vtac_net_options *how;
+	struct vtac_image_files **of;	/* of each of how->files */
+	struct vtac_error error;
+};
+
+static int read_files(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	struct files *f = priv;
+
+	for (unsigned int k = 0; k < f->how->n_files; k++) {
+		const struct vtac_images *images = vtac_images_of(f->of[k]);
+
+		if (strcmp(f->how->files[k].input, t->name))
+			continue;
+		if (!images->read(images->priv, i, t, values))
+			return 0;
+		f->error = *images->error;
+		return -1;
+	}
+	snprintf(f->error.text, sizeof(f->error.text), "Input %.200s has no images.", t->name);
+	return -1;
+}
+
+static void close_files(struct files *f)
+{
+	for (unsigned int k = 0; f->of && k < f->how->n_files; k++)
+		vtac_images_close(f->of[k]);
+	free(f->of);
+}
+
+/* Open the files of the options: 0, or -1 with an error of @net. */
+static int open_files(struct vtac_net *net, struct files *f, struct vtac_images *images)
+{
+	unsigned int n = f->how->n_files;
+
+	f->of = calloc(n + 1u, sizeof(*f->of));
+	if (!f->of)
+		return vtac_fail(net->g, NULL, "Out of memory.");
+	for (unsigned int k = 0; k < n; k++) {
+		unsigned int count;
+
+		f->of[k] = vtac_images_open(f->how->files[k].path, &f->error);
+		if (!f->of[k])
+			return vtac_fail(net->g, NULL, "%s", f->error.text);
+		count = vtac_images_of(f->of[k])->count;
+		if (k && count != images->count)
+			return vtac_fail(net->g, NULL, "%s has %u images, %s %u.",
+					 f->how->files[k].path, count, f->how->files[0].path,
+					 images->count);
+		images->count = count;
+	}
+	if (f->how->images && images->count > f->how->images)
+		images->count = f->how->images;
+	images->read = read_files;
+	images->priv = f;
+	images->error = &f->error;
+	return 0;
+}
+
 /* The variants of a program while it is compiled. */
 struct making {
 	const struct vtac_net_options *how;
@@ -513,17 +575,19 @@ static int compile(struct vtac_net *net, struct making *m, const struct vtac_opt
 int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, uint8_t **image,
 		     size_t *size)
 {
-	const struct vtac_images images = {
+	struct vtac_images images = {
 		.count = how->images, .read = read_image, .priv = (void *)(uintptr_t)how };
+	struct files files = { .how = how };
 	struct vtac_shape_option *shapes = new_shapes(net, how), *own = new_shapes(net, how);
 	struct making *m = NULL;
 	struct vtac_options opt;
 	unsigned int n = 0;
 	int err = -1;
 
-	if (shapes && own && is_name(net, how->name) && is_number(net, how->threads)) {
+	if (shapes && own && is_name(net, how->name) && is_number(net, how->threads) &&
+	    (!how->n_files || !open_files(net, &files, &images))) {
 		opt = options_of(how, shapes);
-		opt.images = how->image && how->images ? &images : NULL;
+		opt.images = how->n_files || (how->image && how->images) ? &images : NULL;
 		n = count_variants(net, &opt);
 		m = n ? making_new(how, n) : NULL;
 	}
@@ -532,6 +596,7 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 	else if (n)
 		vtac_fail(net->g, NULL, "Out of memory.");
 	making_free(m);
+	close_files(&files);
 	free(shapes);
 	free(own);
 	return err;

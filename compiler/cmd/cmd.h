@@ -3,9 +3,9 @@
 #ifndef VTAC_CMD_H
 #define VTAC_CMD_H
 
+#include "api/inputs.h"
 #include "api/vtac.h"
 #include "cli.h"
-#include "inputs.h"
 
 /* Exit status: numbers never change their meaning. */
 enum {

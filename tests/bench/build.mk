@@ -23,7 +23,7 @@ BENCH_model := goals.c roofline.c
 BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o
 BENCH_LIBS_memory := $(DRIVER_A)
 BENCH_LIBS_emulator := $(CORE_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
-BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_INPUT_OBJS) $(VTAC_A) $(BENCH_LIBS_emulator)
+BENCH_LIBS_model := $(VTAC_PROG_DIR)/obj/native.o $(VTAC_A) $(BENCH_LIBS_emulator)
 BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 BENCH_LIBS_devices_card := $(BENCH_LIBS_devices)

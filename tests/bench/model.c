@@ -20,7 +20,7 @@
 #include "goals.h"
 #include "programs.h"
 #include "api/vtac.h"
-#include "cmd/inputs.h"
+#include "api/inputs.h"
 
 #define CARD_HZ		100e6
 #define IMAGES		4

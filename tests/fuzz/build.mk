@@ -47,7 +47,7 @@ PARSER_SRCS_picture := $(PICTURE_SRCS) $(OPS_SRCS)
 PARSER_LIBS_picture := $(PICTURE_LIBS) -lz
 PARSER_SRCS_tvm := $(PARSER_SRCS_onnx)
 PARSER_LIBS_tvm := $(PARSER_LIBS_onnx)
-PARSER_SRCS_values := $(PARSER_SRCS_onnx) compiler/cmd/npy.c tools/vtactl/labels.c tools/vtactl/values.c
+PARSER_SRCS_values := $(PARSER_SRCS_onnx) tools/vtactl/labels.c tools/vtactl/values.c
 PARSER_LIBS_values := $(PARSER_LIBS_onnx)
 # The emulator has another ctl.h.
 $(FUZZ_DIR)/clang/tests/fuzz/parsers/values.o: PARSER_CFLAGS += -iquote tools/vtactl

@@ -161,6 +161,48 @@ def test_program_in_a_model_runs_without_compiling():
             assert y.shape == z.shape and numpy.allclose(y, z, rtol=1e-5, atol=1e-5)
 
 
+def calibration(name, values=None):
+    """A directory with the array of x, or without."""
+    os.mkdir(name)
+    if values is not None:
+        numpy.save(f"{name}/x.npy", values)
+    return {"calibration": name}
+
+
+def test_float_model_is_calibrated_by_files():
+    inputs = numpy.fromfile("qdq.in", numpy.float32).reshape(-1, *SHAPE)
+    outputs = numpy.fromfile("float.out", numpy.float32).reshape(-1, 1, 10)
+    options = calibration("images", inputs)
+    s = session("float", options)
+    for x, y in zip(inputs, outputs):
+        assert answer(s, x).tobytes() == y.tobytes()
+    how = onnxruntime.SessionOptions()
+    how.log_severity_level = 4
+    how.add_session_config_entry("ep.context_enable", "1")
+    how.add_session_config_entry("ep.context_file_path", "calibrated.onnx")
+    how.add_provider_for_devices(devices(), options)
+    onnxruntime.InferenceSession("float.onnx", sess_options=how)
+    assert answer(session("calibrated"), inputs[0]).tobytes() == outputs[0].tobytes()
+
+
+def test_part_without_its_file_is_calibrated_by_its_runs():
+    s, exact = session("float", {**calibration("empty"), "calibration_runs": "2"}), reference("float")
+    for x in pictures(2):
+        assert numpy.allclose(answer(s, x), answer(exact, x), rtol=0, atol=1e-5)
+    until_calibrated(s, x, answer(exact, x))
+
+
+def test_files_that_cannot_calibrate_are_named():
+    for name, values, text in (("wide", numpy.zeros((2, 3, 16, 17), numpy.float32), "x.npy: its 2 images"),
+                               ("flat", numpy.zeros(3, numpy.float32), "does not count images")):
+        try:
+            session("float", calibration(name, values))
+        except Exception as error:
+            assert f"{name}/x.npy" in str(error) and text in str(error), error
+        else:
+            raise AssertionError(f"{name} has calibrated")
+
+
 def test_session_writes_a_model_with_its_program():
     how = onnxruntime.SessionOptions()
     how.log_severity_level = 4
@@ -177,7 +219,7 @@ def test_session_writes_a_model_with_its_program():
     try:
         onnxruntime.InferenceSession("float.onnx", sess_options=how)
     except Exception as error:
-        assert "--emit=onnx writes it with its program" in str(error), error
+        assert "the option calibration, writes it with its program" in str(error), error
     else:
         raise AssertionError("a model without scales has a program")
 
@@ -372,6 +414,8 @@ def test_wrong_options_are_refused_in_a_sentence():
                 capture)
         refused("nosuch: ", {"fallback": "nosuch"}, capture)
         refused('option all is "yes", not 0 or 1', {"all": "yes"}, capture)
+        refused("option calibration: nowhere: No such file", {"calibration": "nowhere"}, capture)
+        refused("option calibration: qdq.onnx is no directory", {"calibration": "qdq.onnx"}, capture)
 
 
 def main():

@@ -4,7 +4,7 @@
 
 VTAC_TEST_DIR := build/tests/vtac
 VTAC_TEST_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Werror -O1 -g
-VTAC_ARCHIVES := $(VTAC_INPUT_OBJS) $(VTAC_A) $(OPS_A)
+VTAC_ARCHIVES := $(VTAC_A) $(OPS_A)
 # libonnx-testdata's tests of operators
 ONNX_NODES_DATA := /usr/share/libonnx-testdata/data/node
 ONNX_NODES := $(VTAC_TEST_DIR)/onnx_nodes

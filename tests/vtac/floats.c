@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "api/vtac.h"
-#include "cmd/inputs.h"
+#include "api/inputs.h"
 
 struct run {
 	struct vtac_graph *g;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of compiler/cmd/images.c: arrays of images for inputs of their shape, and of no other. */
+/* Tests of compiler/api/images.c: arrays of images for inputs of their shape, and of no other. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../frame.h"
-#include "cmd/inputs.h"
+#include "api/inputs.h"
 
 /* A .npy file of numbers 0, 1, 2, ... of numpy's type @descr */
 static void write_array(const char *path, const char *descr, const char *shape, unsigned int n)

@@ -306,6 +306,72 @@ TEST(floats_without_images_are_refused)
 	fails(float_net(), &how, "Image 2 cannot be read");
 }
 
+/* An array of the first @n images of picture(), in the directory @dir. */
+static void write_images(const char *dir, const char *name, unsigned int n)
+{
+	float values[16 * 8 * 8];
+	char header[128], path[256];
+	int len = snprintf(header, sizeof(header), "{'descr': '<f4', 'fortran_order': False, "
+			   "'shape': (%u, 16, 8, 8), }", n);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	fwrite("\x93NUMPY\1\0", 1, 8, f);
+	fputc(len, f);
+	fputc(0, f);
+	fwrite(header, 1, (size_t)len, f);
+	for (unsigned int i = 0; i < n; i++) {
+		picture(NULL, i, "x", values, 16 * 8 * 8);
+		fwrite(values, sizeof(values), 1, f);
+	}
+	assert_int_equal(fclose(f), 0);
+}
+
+TEST(images_are_read_from_files)
+{
+	char dir[] = "/tmp/libvtac-XXXXXX", path[64], few[64];
+	struct vtac_net_images files[] = { { "x", path }, { "x", few } };
+	struct vtac_net_options how = options;
+	struct vtac_net *net = float_net();
+	uint8_t *called, *read;
+	size_t size[2];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x.npy", dir);
+	snprintf(few, sizeof(few), "%s/few.npy", dir);
+	write_images(dir, "x.npy", 6);
+	write_images(dir, "few.npy", 2);
+	how.images = 4;
+	how.image = picture;
+	assert_int_equal(vtac_net_compile(net, &how, &called, &size[0]), 0);
+	how.image = NULL;
+	how.files = files;
+	how.n_files = 1;
+	if (vtac_net_compile(net, &how, &read, &size[1]))
+		fail_msg("%s", vtac_net_error(net));
+	assert_int_equal(size[0], size[1]);
+	assert_memory_equal(called, read, size[0]);
+	free(read);
+	how.images = 0;
+	assert_int_equal(vtac_net_compile(net, &how, &read, &size[1]), 0);
+	assert_true(size[0] != size[1] || memcmp(called, read, size[0]));
+	free(called);
+	free(read);
+	vtac_net_free(net);
+
+	how.n_files = 2;
+	fails(float_net(), &how, "few.npy has 2 images, ");
+	how.n_files = 1;
+	files[0].input = "z";
+	fails(float_net(), &how, "Input x has no images");
+	unlink(path);
+	unlink(few);
+	fails(float_net(), &how, "No such file");
+	rmdir(dir);
+}
+
 TEST(devices_are_known_without_images)
 {
 	struct vtac_net_options how = options;

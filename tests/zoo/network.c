@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "api/vtac.h"
-#include "cmd/inputs.h"
+#include "api/inputs.h"
 #include "ir/interp.h"
 #include "quant/quant.h"
 #include "vtaprog.h"

@@ -11,7 +11,7 @@
 
 #include "ctl.h"
 #include "labels.h"
-#include "cmd/inputs.h"
+#include "api/inputs.h"
 #include "values.h"
 
 #define VALUES		256

@@ -16,7 +16,7 @@
 
 #include "programs.h"
 #include "api/vtac.h"
-#include "cmd/inputs.h"
+#include "api/inputs.h"
 
 static const struct core_config core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2, 0, 0 };
 

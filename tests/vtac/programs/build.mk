@@ -14,7 +14,7 @@ $(call objects,$(VTAC_PROG_DIR)/obj,tests/vtac/programs,$$(VTAC_PROG_FLAGS))
 $(foreach t,$(VTAC_PROG_TESTS),$(call test,vtac,$(t:build/%=%.c),$$(VTAC_PROG_FLAGS),\
 	$(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) $(EMU_LIB),$$(VTAC_LIBS) $$(EMU_LIBS)))
 $(call program,$(VTAC_ACCURACY),tests/vtac/programs/accuracy.c,$$(VTAC_PROG_FLAGS),\
-	$(VTAC_PROG_HELPERS) $(VTAC_INPUT_OBJS) $(VTAC_A) $(OPS_A) $(EMU_LIB),$$(VTAC_LIBS) $$(EMU_LIBS))
+	$(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) $(EMU_LIB),$$(VTAC_LIBS) $$(EMU_LIBS))
 
 CHECK_PROGRAMS += $(VTAC_ACCURACY)
 CHECKS += "vtac-models=tests/vtac/programs/models.sh -n 500 $(VTAC_ACCURACY) mnist ppocr"
