@@ -44,7 +44,8 @@ compile resnet50 ResNet50 --calibrate "$cache/resnet50-calib.npy" --images 16 --
 # The last layer's numbers are distances: floats of the CPU are finer than 8 bits.
 compile faces TinyFaceDetector --calibrate "$cache/faces-calib" --fit top-left --background 000000 \
 	--mean 117.001,114.697,97.404 --scale 0.00392157 --cpu conv8
-files=() run='insmod /lib/vta.ko'
+# On a busy machine the emulated card needs long for an image, and is not to be taken for hung.
+files=() run='insmod /lib/vta.ko hang_ms=600000'
 for picture in "${classified[@]}"; do
 	add resnet50 "$picture"
 done
