@@ -35,7 +35,8 @@ CHECK_PROGRAMS += $$(if $$(RTL_HAVE),$(RTL_TEST_DIR)/$(1))
 endef
 $(eval $(call rtl-part,test_rtl_copy,vta_copier))
 $(eval $(call rtl-part,test_rtl_arbiter,vta_arbiter,-GQUEUES=40 -GGROUPS=12,$(EMU_LIB)))
-RTL_PARTS := $(addprefix $(RTL_TEST_DIR)/test_rtl_,copy arbiter)
+$(eval $(call rtl-part,test_rtl_descriptor,vta_descriptor))
+RTL_PARTS := $(addprefix $(RTL_TEST_DIR)/test_rtl_,copy arbiter descriptor)
 
 # In make check: some streams and layers, and the numbers; make check-rtl has all.
 RTL_CHECK_CONFIGS := tiny block4_wide_src default shallow
@@ -44,6 +45,7 @@ CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
 	"rtl-core-run=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_core_run" \
 	"rtl-copy=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_copy 100'" \
 	"rtl-arbiter=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_arbiter" \
+	"rtl-descriptor=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_descriptor" \
 	"rtl-layers=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_layers C3 C10 dense'" \
 	"rtl-numbers=tests/rtl/numbers.py" "rtl-lint=tests/rtl/lint.sh"
 
@@ -62,6 +64,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		$(foreach t,isa isa_streams core_run depths,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
 		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
+		"descriptor=$(RTL_TEST_DIR)/test_rtl_descriptor 5000000" \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
 
 # Changes of the RTL that the streams must find: a model of three configurations, and some 300 runs.

@@ -58,6 +58,8 @@ if command -v verilator > /dev/null; then
 	result "verilator -Wall: copies" $status
 	status=0; lint_of vta_copier "$card" -GLOG_MEM=0 -GLOG_PAGES=6 -GLOG_TAGS=6 || status=1
 	result "verilator -Wall: copies without card memory" $status
+	status=0; lint_of vta_descriptor "$card" || status=1
+	result "verilator -Wall: descriptors" $status
 	for shape in "16 16" "1 1" "256 256"; do
 		status=0; lint_of vta_arbiter "$card" "-GQUEUES=${shape% *}" "-GGROUPS=${shape#* }" || status=1
 		result "verilator -Wall: scheduling, $shape" $status

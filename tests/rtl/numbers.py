@@ -3,10 +3,11 @@
 """The numbers of the RTL against the headers that define them. Prints TAP.
 
 vta_isa_pkg.sv repeats opcodes, memories, flags and cycles of contract/vta_isa.h, and reasons and
-accesses of uapi/vta.h; vta_card_pkg.sv these and page-table entries of contract/vta_regs.h. Each of
-the packages' numbers must have its name there with its value, and each opcode, memory and ALU opcode
-of the header must be in the core's package. Then each number is changed, and each change must be
-found. docs/rtl.md must name each port and parameter of vta_core, but for the clock's and the reset's.
+accesses of uapi/vta.h; vta_card_pkg.sv these, operations of descriptors, and page-table entries of
+contract/vta_regs.h. Each of the packages' numbers must have its name there with its value, and each
+opcode, memory and ALU opcode of the header must be in the core's package. Then each number is
+changed, and each change must be found. docs/rtl.md must name each port and parameter of vta_core,
+but for the clock's and the reset's.
 """
 
 import pathlib
@@ -16,14 +17,15 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = "card/rtl/core/vta_isa_pkg.sv"
 CARD_PACKAGE = "card/rtl/card/vta_card_pkg.sv"
-HEADERS = ("contract/vta_isa.h", "contract/vta_regs.h", "uapi/vta.h")
+HEADERS = ("contract/vta_desc.h", "contract/vta_isa.h", "contract/vta_regs.h", "uapi/vta.h")
 # Name in the package: name in a header
 PREFIXES = {"OPCODE_": "VTA_ISA_", "MEMORY_": "VTA_ISA_", "ALU_": "VTA_ISA_",
-            "FAULT_": "VTA_FAULT_", "ACCESS_": "VTA_ACCESS_"}
+            "FAULT_": "VTA_FAULT_", "ACCESS_": "VTA_ACCESS_", "OP_": "VTA_OP_"}
 NAMES = {"HEAD_BITS": "VTA_ISA_HEAD_BITS", "MEM_LATENCY": "VTA_ISA_MEM_LATENCY",
          "MEM_ROW": "VTA_ISA_MEM_ROW", "MEM_PORT": "VTA_ISA_MEM_PORT",
-         "LOOP_LATENCY": "VTA_ISA_LOOP_LATENCY", "NO_INSN": "VTA_FAULT_NO_INSN"}
-OWN = ("COMMAND_", "ARBITER_")
+         "LOOP_LATENCY": "VTA_ISA_LOOP_LATENCY", "NO_INSN": "VTA_FAULT_NO_INSN",
+         "COPY_LATENCY": "VTA_COPY_LATENCY"}
+OWN = ("COMMAND_", "ARBITER_", "UNIT_")
 LISTS = {"VTA_ISA_OPCODES": "OPCODE_", "VTA_ISA_MEMORIES": "MEMORY_",
          "VTA_ISA_ALU_OPCODES": "ALU_"}
 
@@ -66,7 +68,7 @@ def namesake(name):
     """A name of the package in C, and what to do to C's number."""
     if name.startswith("BIT_"):
         return "VTA_ISA_" + name[len("BIT_"):], lambda mask: mask.bit_length() - 1
-    if name.startswith("PTE_"):
+    if name.startswith(("PTE_", "DESC_")):
         return "VTA_" + name, lambda mask: mask.bit_length() - 1
     for prefix, of_c in PREFIXES.items():
         if name.startswith(prefix):

@@ -13,8 +13,32 @@ package vta_card_pkg;
 	localparam logic [3:0] FAULT_PERM = 4'd2;
 	localparam logic [3:0] FAULT_ENTRY = 4'd3;
 	localparam logic [3:0] FAULT_DMA = 4'd4;
+	localparam logic [3:0] FAULT_DESC = 4'd5;
+	localparam logic [3:0] FAULT_ALIGN = 4'd6;
+	localparam logic [3:0] FAULT_CYCLES = 4'd9;
+	localparam logic [3:0] ACCESS_NONE = 4'd0;
+	localparam logic [3:0] ACCESS_INSN = 4'd2;
 	localparam logic [3:0] ACCESS_COPY_SRC = 4'd6;
 	localparam logic [3:0] ACCESS_COPY_DST = 4'd7;
+	localparam logic [3:0] ACCESS_SIGNAL = 4'd8;
+	localparam logic [3:0] ACCESS_WAIT = 4'd9;
+	localparam logic [3:0] ACCESS_STAMP = 4'd10;
+
+	// Operations of descriptors, their flags' bits, and the cycles of a copy (section 7)
+	localparam logic [7:0] OP_NOP = 8'd0;
+	localparam logic [7:0] OP_RUN = 8'd1;
+	localparam logic [7:0] OP_COPY = 8'd2;
+	localparam logic [7:0] OP_FILL = 8'd3;
+	localparam logic [7:0] OP_SIGNAL = 8'd4;
+	localparam logic [7:0] OP_WAIT = 8'd5;
+	localparam int DESC_STAMP = 8;
+	localparam int DESC_KEEP = 9;
+	localparam int COPY_LATENCY = 16;
+
+	// Units that execute descriptors
+	localparam logic [1:0] UNIT_FRONT = 2'd0;
+	localparam logic [1:0] UNIT_COMPUTE = 2'd1;
+	localparam logic [1:0] UNIT_COPY = 2'd2;
 
 	// Requests of vta_arbiter
 	localparam logic [2:0] ARBITER_OFFER = 3'd0;	// the queue of the group is ready
