@@ -26,16 +26,22 @@ shape() {
 	esac
 }
 
-# synthesize NAME COMMAND: netlist and statistics
+# synthesize NAME RESULT COMMAND: the netlist RESULT.json, and statistics of it
 synthesize() {
 	local chparam=() words
 	read -ra words <<<"$(shape "$1")"
 	for ((i = 0; i < ${#words[@]}; i += 2)); do
 		chparam+=(-chparam "${words[i]}" "${words[i + 1]}")
 	done
+	# Lanes are alike, and are synthesized once. The last step, which takes long to give cells
+	# names, is left out.
 	yosys -q -l "$out/$1-$2.log" -p "read_verilog -sv ${sources[*]};
-		hierarchy -check -top vta_core ${chparam[*]}; $2 -top vta_core -json $out/$1-$2.json;
-		tee -q -o $out/$1-$2.stat stat" >/dev/null
+		hierarchy -check -top vta_core ${chparam[*]};
+		setattr -mod -set keep_hierarchy 1 *vta_acc *vta_dot;
+		$3 -top vta_core -run begin:check;
+		setattr -mod -unset keep_hierarchy *; flatten; opt_clean; blackbox =A:whitebox;
+		hierarchy -check; tee -q -o $out/$1-$2.stat stat;
+		write_json $out/$1-$2.json" >/dev/null
 }
 
 # cells FILE PATTERN: the number of cells whose type matches
@@ -47,9 +53,9 @@ cells() {
 echo '| shape | ECP5 LUT4 | flip-flops | MULT18 | EBR | Xilinx 7 LUT | flip-flops | DSP48 | RAMB36 + RAMB18 |'
 echo '| --- | --- | --- | --- | --- | --- | --- | --- | --- |'
 for name; do
-	synthesize "$name" synth_ecp5
-	synthesize "$name" synth_xilinx
-	e=$out/$name-synth_ecp5.stat x=$out/$name-synth_xilinx.stat
+	synthesize "$name" ecp5 synth_ecp5
+	synthesize "$name" xilinx 'synth_xilinx -flatten'
+	e=$out/$name-ecp5.stat x=$out/$name-xilinx.stat
 	echo "| $name | $(cells "$e" LUT4) | $(cells "$e" TRELLIS_FF) | $(cells "$e" MULT18X18D) |" \
 		"$(cells "$e" 'DP16KD|PDPW16KD') | $(cells "$x" 'LUT[1-6]') | $(cells "$x" 'FD[A-Z]*') |" \
 		"$(cells "$x" DSP48E1) | $(cells "$x" RAMB36E1) + $(cells "$x" RAMB18E1) |"
@@ -57,7 +63,7 @@ done
 for name; do
 	[ "$name" = 1x8x8 ] || continue
 	status=0
-	mhz=$("$top/card/rtl/route.sh" "$out/$name-synth_ecp5.json" "$out/$name-route.log") || status=$?
+	mhz=$("$top/card/rtl/route.sh" "$out/$name-ecp5.json" "$out/$name-route.log") || status=$?
 	case $status in
 	0)	echo "$name on an LFE5UM5G-85F: $mhz MHz routed" ;;
 	77)	echo "SKIP $name routed: $mhz" ;;
