@@ -106,8 +106,8 @@ model::~model()
 	const char *prefix = getenv("VTA_RTL_COVERAGE");
 
 	if (prefix)
-		context.coveragep()->write(std::string(prefix) + "-" + std::to_string(getpid()) +
-					   "-" + std::to_string(number++) + ".dat");
+		context.coveragep()->write((std::string(prefix) + "-" + std::to_string(getpid()) +
+					    "-" + std::to_string(number++) + ".dat").c_str());
 #endif
 }
 

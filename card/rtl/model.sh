@@ -7,7 +7,8 @@
 # made from, so it is compiled once.
 #
 # For tests of the tests: RTL_CORE is another folder of the RTL, RTL_EXTRA a further source in C++,
-# and with RTL_COVERAGE the model writes a file of counts at its end (model.cpp).
+# and with RTL_COVERAGE, which is line, toggle or both, the model writes a file of counts at its end
+# (model.cpp).
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,6 +25,10 @@ block=$(value LOG_BLOCK)
 [ -n "$lanes" ] || lanes=$((block < 4 ? block : 4))
 parameters=(-GLOG_LANES="$lanes")
 macros=()
+counts=()
+for kind in ${RTL_COVERAGE-}; do
+	counts+=("--coverage-$kind")
+done
 file=core
 for name in $names; do
 	parameters+=("-G$name=$(value "$name")")
@@ -56,7 +61,7 @@ if [ ! -e "$cache/$hash.so" ]; then
 	{
 		verilator --cc --top-module vta_core --Mdir "$work" --prefix Vvta_core -O3 \
 			--x-assign fast --x-initial unique --noassert -Wno-fatal -Wno-lint \
-			${RTL_COVERAGE:+--coverage-line --coverage-toggle} "${parameters[@]}" "${sources[@]}"
+			"${counts[@]}" "${parameters[@]}" "${sources[@]}"
 		make -C "$work" -f Vvta_core.mk -s OPT_FAST="${RTL_OPT:--O2}" OPT_SLOW=-O1 OPT_GLOBAL=-O2 \
 			CXX="$(command -v ccache || :) ${CXX:-g++}" \
 			USER_CPPFLAGS=-fPIC Vvta_core__ALL.a verilated.o verilated_threads.o \

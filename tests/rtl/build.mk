@@ -62,10 +62,14 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
 		$(foreach t,isa isa_streams core_run depths,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
-		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
+		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "coverage=tests/rtl/coverage.sh" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
 		"descriptor=$(RTL_TEST_DIR)/test_rtl_descriptor 5000000" \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
+
+.PHONY: rtl-coverage
+rtl-coverage: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## lines of the core's RTL that tests reach; KINDS="line toggle": changes of bits, too
+	@tests/rtl/coverage.sh $(KINDS)
 
 # Changes of the RTL that the streams must find: a model of three configurations, and some 300 runs.
 .PHONY: check-rtl-mutants
