@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fusion: taps that meet padding alone, and windows that the card has only in two steps. A convolution of each channel by one 1 moves
- * a picture: with pads around it adds zeros, without them it cuts rows and columns off the end.
+ * Fusion: taps that meet padding alone, and windows that the card has only in two steps. A
+ * convolution of each channel by one 1 moves a picture: with pads around it adds zeros, without
+ * them it cuts rows and columns off the end.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Convolutions of floats whose channels are alone. The inputs of a strip of outputs are brought into
- * scratch memory in rows, with zeros around them, whose columns are sorted by their remainder modulo
- * the stride: a tap of eight neighbouring outputs is eight neighbouring values.
+ * Convolutions of floats whose channels are alone. The inputs of a strip of outputs are brought
+ * into scratch memory in rows, with zeros around them, whose columns are sorted by their remainder
+ * modulo the stride: a tap of eight neighbouring outputs is eight neighbouring values.
  */
 #include "window.h"
 
@@ -228,7 +228,7 @@ void cpu_depthwise_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *s
 {
 	const struct strip s = choose_strip(&p->win);
 	float *inputs = scratch;
-	uint32_t *at = (uint32_t *)(inputs + strip_floats(&s));
+	uint32_t *at = (void *)(inputs + strip_floats(&s));
 
 	place_taps(&p->win, &s, at);
 	for (uint32_t image = 0; image < p->win.n; image++)

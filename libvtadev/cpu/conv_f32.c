@@ -225,7 +225,7 @@ CPU_BODY fill_inputs_body(bool wide, const struct plan *p, float *to, const floa
 
 			for (uint32_t c = 0; c < channels; c++)
 				window_fill_line(line + c * p->pitch, from + c * plane,
-					  there ? in : out);
+						 there ? in : out);
 		}
 	}
 }

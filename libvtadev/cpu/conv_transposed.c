@@ -85,7 +85,7 @@ static struct memory place_memory(const struct vtacpu_window *w, void *scratch)
 	m.weights = (float *)(m.taps + window_taps(w));
 	m.inputs = m.weights + weight_floats(w);
 	m.sums = m.inputs + input_floats(w);
-	m.at = (uint32_t *)(m.sums + (size_t)w->oc / w->groups * TILE);
+	m.at = (void *)(m.sums + (size_t)w->oc / w->groups * TILE);
 	m.spots = (struct cpu_spot *)(m.at + input_floats(w) / TILE);
 	return m;
 }
@@ -103,7 +103,7 @@ static uint32_t find_taps(const struct axis *y, const struct axis *x, struct tap
 	return n;
 }
 
-/* The @n taps of each channel: [oc][channels][taps] of a group, as they are if all taps are there. */
+/* The @n taps of each channel: [oc][channels][n] of a group, or all as they are. */
 static const float *order_weights(const struct vtacpu_window *w, const struct memory *m, uint32_t n,
 				  const float *from)
 {

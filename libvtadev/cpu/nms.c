@@ -170,7 +170,7 @@ static void take_boxes(const struct vtacpu_nms *p, const float *boxes, struct he
 void vtacpu_nms(const struct vtacpu_nms *p, void *const *io, void *scratch)
 {
 	uint32_t *number = (uint32_t *)scratch + p->boxes, boxes = p->boxes;
-	struct taken t = place_taken(number, (float *)(number + p->boxes), p->most);
+	struct taken t = place_taken(number, (void *)(number + p->boxes), p->most);
 	size_t rows = (size_t)p->batch * p->classes * p->most;
 	int64_t *y = io[3];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pictures of another size, parts of pictures and boxes, on the CPU, against vtacpu.h's formulas. */
+/* Resized pictures, parts of pictures and boxes, on the CPU, against the formulas of vtacpu.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -257,7 +257,8 @@ TEST(boxes_that_overlap_a_better_one_are_left_out)
 		n = n < p.boxes ? n : p.boxes;
 		rows = (size_t)p.batch * p.classes * p.most;
 		for (uint32_t k = 0; k < p.batch * p.classes; k++) {
-			const float *boxes = (float *)c.io[0] + (size_t)(k / p.classes) * p.boxes * 4;
+			size_t image = k / p.classes;
+			const float *boxes = (float *)c.io[0] + image * p.boxes * 4;
 			const float *scores = (float *)c.io[1] + (size_t)k * p.boxes;
 			const int64_t *first = y;
 			bool gone[90] = { false };
