@@ -11,12 +11,22 @@ import struct
 import subprocess
 import tempfile
 import threading
+import tracemalloc
 import unittest
 
 import client
 import test_compile
+import vtaserve.models
 
 DIR = pathlib.Path(os.environ["SERVE_TEST"])
+
+
+class Files(unittest.TestCase):
+    def test_a_file_takes_the_memory_of_its_size(self):
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        data = vtaserve.models._read(DIR / "models/digits.vtap", vtaserve.models._FILE_MAX)
+        self.assertLess(tracemalloc.get_traced_memory()[1], len(data) + (1 << 20))
 
 
 class OnServer(unittest.TestCase):
