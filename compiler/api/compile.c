@@ -51,6 +51,8 @@ const struct vtac_pass vtac_passes[] = {
 	  vtac_pass_stats, CHOSEN, CALIBRATED },
 	{ "residual", "adds residuals to sums again, if that is exact enough",
 	  vtac_pass_residual, CALIBRATED, CALIBRATED },
+	{ "precision", "computes tensors of finer steps than 8 bits as two",
+	  vtac_pass_precision, CALIBRATED, CALIBRATED },
 	{ "zero_point", "chooses scales and zero points of the card's tensors",
 	  vtac_pass_zero_point, CALIBRATED, SCALED },
 	{ "requantize", "makes integers of weights, and output stages of the card's nodes",

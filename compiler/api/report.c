@@ -43,7 +43,7 @@ static double sqnr_of(const struct vtac_report_options *how, const struct vtac_n
 }
 
 struct totals {
-	unsigned int card, cpu, copies;
+	unsigned int card, cpu, copies, precise;
 	uint64_t copied;
 	double work, card_work;		/* multiplications, of all and of the card */
 };
@@ -56,6 +56,7 @@ static struct totals count_nodes(const struct vtac_program *p)
 		const struct vtac_node *node = p->graph->nodes[i];
 		double work = report_multiplications(node);
 
+		t.precise += node->precise;
 		t.work += work;
 		t.card_work += node->device == VTAC_CARD ? work : 0;
 		if (node->op == VTAC_COPY) {
@@ -130,6 +131,11 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 			node->post.function->worst, (double)node->post.function->rms);
 	if (node->device != VTAC_CARD && node->why)
 		fprintf(f, "    %s\n", node->why);
+	if (node->out[0]->coarse)
+		fprintf(f, "    the rest of %s, in steps of 1/%d of its own\n",
+			node->out[0]->coarse->name, node->out[0]->steps);
+	if (node->device == VTAC_CARD && node->coarse_why)
+		fprintf(f, "    8 bits: %s\n", node->coarse_why);
 }
 
 static void print_layers(FILE *f, const struct vtac_program *p,
@@ -188,6 +194,8 @@ static void report_text(const struct vtac_program *p, const struct vtac_report_o
 	print_memory(f, "host memory", p->host_bytes, p->host_bound);
 	if (p->graph->how)
 		fprintf(f, "integers by            %s\n", vtac_quant_text(p->graph->how, buf));
+	if (t.precise)
+		fprintf(f, "results of 16 bits     %10u\n", t.precise);
 	if (how->accuracy)
 		fprintf(f, "same greatest output   %10u of %u images; SQNR of the output %.1f dB\n",
 			how->accuracy->agree, how->accuracy->images, how->accuracy->output_sqnr);
@@ -282,6 +290,15 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 	if (node->device != VTAC_CARD && node->why) {
 		fputs(", \"why\": ", f);
 		print_string(f, node->why);
+	}
+	if (node->out[0]->coarse) {
+		fputs(", \"rest_of\": ", f);
+		print_string(f, node->out[0]->coarse->name);
+		fprintf(f, ", \"steps\": %d", node->out[0]->steps);
+	}
+	if (node->device == VTAC_CARD && node->coarse_why) {
+		fputs(", \"coarse\": ", f);
+		print_string(f, node->coarse_why);
 	}
 	if (node->device == VTAC_CARD && node->post.function)
 		json_function(f, node->post.function);
@@ -397,8 +414,8 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 	fprintf(f, "  \"clock_khz\": %u, \"order\": %u,\n", clock_of(how), p->graph->n_nodes);
 	fprintf(f,
 		"  \"regions\": %u, \"cycles\": %" PRIu64 ", \"copies\": %u, "
-		"\"copied\": %" PRIu64 ",\n",
-		p->n_streams, p->cycles, t.copies, t.copied);
+		"\"copied\": %" PRIu64 ", \"precise\": %u,\n",
+		p->n_streams, p->cycles, t.copies, t.copied, t.precise);
 	fprintf(f, "  \"multiplications\": %.0f, \"multiplications_card\": %.0f,\n", t.work,
 		t.card_work);
 	fprintf(f,

@@ -71,6 +71,10 @@ static const char help[] =
 	"      --merge=WHAT       convolutions that are added as one: auto, no or sums\n"
 	"      --functions=HOW    formulas of functions, of few cycles or hardly less exact than\n"
 	"                         rounding: auto, fast or exact\n"
+	"      --precision=[NODE=]BITS  bits of the results of convolutions and products, of all\n"
+	"                         or of NODE: 8, 16 (two tensors, where that is possible), or\n"
+	"                         auto: 16 where it gains most\n"
+	"      --extra-cycles=PERCENT  cycles that --precision=auto may add (25)\n"
 	"      --power-of-two     scales are powers of two: no multiplications\n"
 	"      --per-tensor       one scale for all channels of a layer\n"
 	"\n"
@@ -99,6 +103,7 @@ struct compile {
 	struct vtac_quant_options quant;
 	struct vtac_shape_option shapes[LIST_MAX];
 	const char *cpu[LIST_MAX];
+	struct vtac_precision_option precisions[LIST_MAX];
 	struct vtaimage_preprocess preprocess;
 	bool has_preprocess;
 	struct cmd_images *calibrate, *measure;
@@ -144,6 +149,45 @@ static int add_cpu(const struct cli_option *option, char *text)
 	if (c->opt.n_cpu == LIST_MAX)
 		return cli_usage("too many nodes");
 	c->cpu[c->opt.n_cpu++] = text;
+	return CLI_OK;
+}
+
+/* [NODE=]8, 16 or auto; @text is kept. */
+static int set_precision(const struct cli_option *option, char *text)
+{
+	static const char *const words[] = { "8", "16", "auto" };
+	struct compile *c = option->to;
+	char *word = strrchr(text, '=');
+	unsigned int i = 0;
+
+	if (word)
+		*word++ = 0;
+	while (i < 3 && strcmp(word ? word : text, words[i]))
+		i++;
+	if (i == 3 || (word && i == VTAC_PRECISION_AUTO))
+		return cli_usage("a precision is 8, 16 or auto; of a node, 8 or 16: %s",
+				 word ? word : text);
+	if (!word) {
+		c->quant.precision = i;
+		return CLI_OK;
+	}
+	if (c->opt.n_precisions == LIST_MAX)
+		return cli_usage("too many nodes");
+	c->precisions[c->opt.n_precisions++] = (struct vtac_precision_option) { text, i };
+	return CLI_OK;
+}
+
+/* A number of percent, with or without its sign. */
+static int set_percent(const struct cli_option *option, char *text)
+{
+	char *sign = strchr(text, '%');
+	uint64_t value;
+
+	if (sign && !sign[1])
+		*sign = 0;
+	if (!cli_number(text, 1, 1000, &value))
+		return cli_usage("no number of percent from 1 to 1000: %s", text);
+	*(unsigned int *)option->to = (unsigned int)value;
 	return CLI_OK;
 }
 
@@ -218,6 +262,8 @@ static int parse(struct compile *c, int argc, char **argv)
 		{ CLI_WORD("split", &q->split) },
 		{ CLI_WORD("merge", &q->merge) },
 		{ CLI_WORD("functions", &q->functions) },
+		{ .name = "precision", .set = set_precision, .to = c },
+		{ .name = "extra-cycles", .set = set_percent, .to = &q->extra_cycles },
 		{ CLI_FLAG("power-of-two", &q->power_of_two) },
 		{ CLI_FLAG("per-tensor", &q->per_tensor) },
 		{ .name = "dump-after", .set = set_pass, .to = &c->dump },
@@ -568,6 +614,7 @@ static int prepare(struct compile *c)
 	if (!ret)
 		ret = read_classes(c);
 	c->opt.cpu = c->cpu;
+	c->opt.precisions = c->precisions;
 	c->opt.quant = &c->quant;
 	c->opt.images = cmd_images_given(c->calibrate) ? cmd_images_all(c->calibrate) : NULL;
 	c->opt.progress = cmd_progress;

@@ -30,9 +30,12 @@ static int copy_tensors(struct vtac_graph *g, const struct vtac_graph *from,
 		copy_tensor(t, from->tensors[i]);
 		map[from->tensors[i]->id] = t;
 	}
-	for (unsigned int i = 0; i < from->n_tensors; i++)
+	for (unsigned int i = 0; i < from->n_tensors; i++) {
 		if (g->tensors[i]->size)
 			g->tensors[i]->size = map[g->tensors[i]->size->id];
+		if (g->tensors[i]->coarse)
+			g->tensors[i]->coarse = map[g->tensors[i]->coarse->id];
+	}
 	return 0;
 }
 
@@ -52,6 +55,7 @@ static int copy_node(struct vtac_graph *g, const struct vtac_node *from,
 	node->region = from->region;
 	node->cycles = from->cycles;
 	node->hessian = from->hessian;
+	node->precise = from->precise;
 	for (unsigned int i = 0; i < from->n_in; i++)
 		if (from->in[i] && vtac_node_set_in(g, node, i, map[from->in[i]->id]))
 			return -1;

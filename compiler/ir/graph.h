@@ -307,6 +307,7 @@ struct vtac_post {
 	bool per_channel;
 	int32_t lo, hi;			/* QUANTIZE has them too */
 	bool round;			/* half is added before the shift; not per_channel */
+	bool down;			/* CONV, GEMM: rounded down, not to the nearest */
 	unsigned int res_shift;		/* CONV, GEMM: of the residual */
 	const int32_t *res_mul;		/* CONV: instead, of each output channel; or NULL */
 	unsigned int a_shift, b_shift;	/* ADD and its like, CLIP: of a and b */
@@ -363,6 +364,9 @@ struct vtac_tensor {
 	struct vtac_quant quant;
 	struct vtac_stats *stats;	/* of calibration (quant.h), or NULL */
 	const float *channel_scale;	/* what equalise divided channels by, or NULL */
+	/* This is what the rounding of @coarse leaves, in 1/@steps of a step (precision.c) */
+	const struct vtac_tensor *coarse;
+	int steps;
 	enum vtac_device device;
 	enum vtac_layout layout;
 	int64_t offset;		/* in its device's arena; -1: none yet */
@@ -387,6 +391,8 @@ struct vtac_node {
 	uint64_t cycles;	/* the card takes, estimated or exact; 0: not known */
 	uint32_t stream, insn;	/* of the card, when lowered: its stream, and where it begins */
 	struct vtac_hessian *hessian;	/* of its weights (quant.h), or NULL */
+	bool precise;		/* its output is to have finer steps than 8 bits (precision.c) */
+	const char *coarse_why;	/* the reason it has not, though the user wants it, or NULL */
 	bool dead;		/* removed, until vtac_graph_dce() */
 };
 

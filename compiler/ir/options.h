@@ -56,6 +56,18 @@ enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
  */
 enum vtac_functions { VTAC_FUNCTIONS_AUTO, VTAC_FUNCTIONS_FAST, VTAC_FUNCTIONS_EXACT };
 
+/*
+ * Tensors of sums have 8 bits, or 16 as two tensors where that is possible (precision.c); AUTO:
+ * where it gains most
+ */
+enum vtac_precision { VTAC_PRECISION_8, VTAC_PRECISION_16, VTAC_PRECISION_AUTO };
+
+/* The precision of one node's output. */
+struct vtac_precision_option {
+	const char *node;		/* its name, or its output's */
+	enum vtac_precision precision;	/* not AUTO */
+};
+
 /* calibrate.c chooses by measured error for each AUTO. */
 struct vtac_quant_options {
 	enum vtac_range range;
@@ -65,6 +77,8 @@ struct vtac_quant_options {
 	enum vtac_split split;
 	enum vtac_merge merge;
 	enum vtac_functions functions;	/* AUTO: and may leave some to the CPU */
+	enum vtac_precision precision;
+	unsigned int extra_cycles;	/* of all, in percent, that AUTO may add; 0: 25 */
 	bool per_tensor;		/* one multiplier for all channels of a layer */
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;
@@ -81,6 +95,8 @@ struct vtac_options {
 	unsigned int n_shapes;
 	const char *const *cpu;		/* names of nodes that the user keeps off the card */
 	unsigned int n_cpu;
+	const struct vtac_precision_option *precisions;
+	unsigned int n_precisions;
 	const char *card_from, *card_to;	/* only from this node to that one, or NULL */
 	bool no_prune;
 	unsigned int cpu_rate;	/* of the host, see partition_cost.c; 0: the usual */

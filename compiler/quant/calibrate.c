@@ -189,6 +189,14 @@ static double noise_of_outputs(const struct vtac_graph *g, const struct vtac_acc
 	return sum;
 }
 
+static bool is_precise(const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->precise)
+			return true;
+	return false;
+}
+
 /* Returns 0 with *noise, 1 if the candidate cannot be quantised, or -1. */
 static int evaluate(struct search *t, const struct vtac_quant_options *how, struct noise *noise)
 {
@@ -201,12 +209,16 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 	if (!g)
 		return -1;
 	opt.quant = how;
-	err = vtac_pass_residual(g, &opt) || vtac_pass_zero_point(g, &opt) ||
-	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ? 1 : 0;
+	err = vtac_pass_residual(g, &opt) || vtac_pass_precision(g, &opt) ||
+	      vtac_pass_zero_point(g, &opt) || vtac_pass_requantize(g, &opt) ||
+	      vtac_pass_quantise(g, &opt) ? 1 : 0;
 	if (!err)
 		err = vtac_measure(t->g, g, &opt, &t->eval, &t->known, &a);
 	if (!err)
 		*noise = (struct noise) { noise_of(g, &a), noise_of_outputs(g, &a) };
+	/* Of a precise tensor, the CPU gets two that have no meaning alone. */
+	if (!err && is_precise(g))
+		noise->card = noise->outputs;
 	if (err < 0 && g->error.text[0])
 		vtac_fail(t->g, NULL, "%s", g->error.text);
 	vtac_graph_free(g);
@@ -327,15 +339,21 @@ struct functions {
 	double on_cpu, most;	/* noise of the outputs with all there, and what is allowed */
 };
 
-/* The factor of noise that counts as a loss: values decide, where they are enough. */
-static double loss_allowed(const struct search *t)
+/* The share of chance in a measured noise, in dB */
+static double chance(const struct search *t)
 {
 	double n = 0;
 
 	for (unsigned int i = 0; i < t->g->n_outputs; i++)
 		n += (double)vtac_elements(t->g->outputs[i]);
 	n = fmax(fmin(n, ERRORS_MAX), 1) * t->eval.count;
-	return pow(10, (LOSS_MAX + LOSS_CHANCE / sqrt(n)) / 10);
+	return LOSS_CHANCE / sqrt(n);
+}
+
+/* The factor of noise that counts as a loss: values decide, where they are enough. */
+static double loss_allowed(const struct search *t)
+{
+	return pow(10, (LOSS_MAX + chance(t)) / 10);
 }
 
 static void place(const struct functions *f, unsigned int first, unsigned int n,
@@ -414,12 +432,46 @@ static int search_devices(struct search *t, const struct vtac_quant_options *ask
 	return 0;
 }
 
+/* The noise of the outputs with what is marked in the best graph; infinite if that fails. */
+static int measure_marked(void *priv, double *noise)
+{
+	struct search *t = priv;
+	struct noise both;
+	int ret;
+
+	t->most++;	/* not counted before */
+	ret = evaluate(t, &t->best, &both);
+	*noise = ret ? INFINITY : both.outputs;
+	return ret < 0 ? -1 : 0;
+}
+
+static int search_precision(struct search *t, const struct vtac_quant_options *asked)
+{
+	struct vtac_options opt = *t->opt;
+	struct vtac_graph *g;
+
+	if (asked->precision != VTAC_PRECISION_AUTO)
+		return 0;
+	opt.quant = &t->best;
+	g = calibrated_graph(t, &t->best);
+	/* The same images and values are compared, so chance decides less. */
+	if (!g || vtac_spread_precision(g, &opt, t->least.outputs, pow(10, -chance(t) / 2 / 10),
+					measure_marked, t))
+		return -1;
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		for (unsigned int k = 0; k < t->g->n_nodes && g->nodes[i]->precise; k++)
+			if (!strcmp(t->g->nodes[k]->name, g->nodes[i]->name))
+				t->g->nodes[k]->precise = true;
+	return 0;
+}
+
 /* The same nodes of @g, whose copy was searched, to their devices. */
 static int take_devices(struct vtac_graph *g, const struct vtac_graph *searched)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
+		node->precise = searched->nodes[i]->precise;
 		if (node->device == searched->nodes[i]->device)
 			continue;
 		node->device = searched->nodes[i]->device;
@@ -473,6 +525,7 @@ static bool has_auto(const struct vtac_graph *g, const struct vtac_quant_options
 {
 	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
 	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO ||
+	       asked->precision == VTAC_PRECISION_AUTO ||
 	       (asked->functions == VTAC_FUNCTIONS_AUTO && has_card_functions(g));
 }
 
@@ -544,7 +597,7 @@ static int find_best(struct search *t, const struct vtac_quant_options *asked)
 	if (has_auto(t->g, asked) && t->eval.count &&
 	    (search_defaults(t, asked) || search_split(t, asked) || search_equalise(t, asked) ||
 	     search_residual(t, asked) || search_range(t, asked) || search_formulas(t, asked) ||
-	     search_devices(t, asked)))
+	     search_devices(t, asked) || search_precision(t, asked)))
 		return -1;
 	return 0;
 }
@@ -616,6 +669,8 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 		card = card || g->nodes[i]->device == VTAC_CARD;
 	if (!card)
 		return 0;
+	if (vtac_mark_precise(g, opt))
+		return -1;
 	lacks = vtac_lacks_scale(g);
 	if (!images && lacks)
 		return vtac_fail(g, NULL,

@@ -65,6 +65,35 @@ void vtac_gptq_free(struct vtac_gptq *f);
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
 		       int levels);
 
+/*
+ * precision.c: the reason why the output of @node can have no finer steps than 8 bits, as a part of
+ * a sentence; NULL: it can
+ */
+const char *vtac_not_precise(const struct vtac_graph *g, const struct vtac_node *node,
+			     const struct vtac_options *opt);
+
+/*
+ * The rest of the pair that @t is, whose channels it has behind those of the coarse tensor; the
+ * means of its stats are of the rest's integers. NULL: @t is no pair.
+ */
+const struct vtac_tensor *vtac_rest_of(const struct vtac_tensor *t);
+/* The precision that the user wants for @node's output. */
+enum vtac_precision vtac_precision_of(const struct vtac_node *node,
+				      const struct vtac_options *opt);
+/*
+ * precision.c: mark the nodes that the user wants to be precise. Fails if one that is named is not
+ * there.
+ */
+int vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt);
+/*
+ * precision_auto.c: mark nodes of @g, a calibrated graph, where finer steps gain most. @noise of
+ * the outputs is without; @measure returns 0 with that of the marked graph, or -1. Nothing is
+ * marked unless the noise falls by the factor @worth, so that chance does not decide.
+ */
+typedef int (*vtac_noise_fn)(void *priv, double *noise);
+int vtac_spread_precision(struct vtac_graph *g, const struct vtac_options *opt, double noise,
+			  double worth, vtac_noise_fn measure, void *priv);
+
 /* channel_split.c: returns the multiplications of a convolution or matrix product. */
 double vtac_work(const struct vtac_node *node);
 /* Can the first layer be computed in two sets of channels, x = low + high? */
@@ -128,6 +157,7 @@ int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *op
 int vtac_pass_gptq(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_stats(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_residual(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_precision(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_zero_point(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_quantise(struct vtac_graph *g, const struct vtac_options *opt);

@@ -12,17 +12,38 @@
 #define MUL_MAX		32767
 #define SHIFT_MAX	15	/* half of the step is an immediate of 16 bits */
 
+/*
+ * Set the limits of what the rounding of another tensor leaves. It widens the range of a tensor
+ * without an upper limit.
+ */
+static void limit_rest(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
+{
+	const struct vtac_node *coarse = t->coarse->producer;
+	bool limited = coarse->post.down && coarse->act.hi < INFINITY;
+
+	node->post.lo = limited ? -t->steps : -q->in_top;
+	node->post.hi = coarse->post.down ? 0 : q->in_top;
+	q->lo[t->id] = node->post.lo;
+	q->hi[t->id] = node->post.hi;
+}
+
 int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_tensor *t)
 {
 	int32_t least = least_of(q, t), most = q->in_top;
 	float lo, hi;
 
+	if (t->coarse) {
+		limit_rest(q, node, t);
+		return 0;
+	}
 	if (node->act.kind == VTAC_ACT_LEAKY)
 		return vtac_fail(q->g, node, "The card does not compute leaky activations.");
 	vtac_limits(t, &lo, &hi);
 	lo = rintf(lo / q->scale[t->id]) + (float)q->zero[t->id];
 	hi = rintf(hi / q->scale[t->id]) + (float)q->zero[t->id];
 	least = lo > (float)most ? most : lo > (float)least ? (int32_t)lo : least;
+	/* The rest reaches up to the limit. */
+	hi -= node->post.down && node->act.hi < INFINITY ? 1 : 0;
 	most = hi < (float)least ? least : hi < (float)most ? (int32_t)hi : most;
 	node->post.lo = least;
 	node->post.hi = most;

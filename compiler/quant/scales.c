@@ -48,7 +48,7 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 
 	if (vtac_moves_values(node->op)) {
 		for (unsigned int i = 0; i < node->n_in; i++)
-			if (node->in[i] && !node->in[i]->data)
+			if (node->in[i] && !node->in[i]->data && !node->in[i]->coarse)
 				vtac_set_unite(c->same, out->id, node->in[i]->id);
 		for (unsigned int i = 1; i < node->n_out; i++)
 			vtac_set_unite(c->same, out->id, node->out[i]->id);
@@ -74,6 +74,15 @@ static bool leaves_card(const struct vtac_graph *g, const struct vtac_tensor *t)
 	return vtac_is_output(g, t);
 }
 
+/* A value for each class, and no picture. */
+static bool has_scores(const struct vtac_tensor *t)
+{
+	for (int i = 2; i < t->rank; i++)
+		if (t->dims[i] != 1)
+			return false;
+	return t->rank >= 2;
+}
+
 /* The greatest |x| that @t's integers have to reach if they have @levels on that side. */
 static float reach_of(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
@@ -84,7 +93,7 @@ static float reach_of(const struct quantiser *q, const struct vtac_tensor *t, in
 	range = vtac_stats_range(t->stats, leaves_card(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
 				 q->how.percentile, levels);
 	if (leaves_card(q->g, t) && q->how.range != VTAC_RANGE_MAX)
-		range *= t->rank == 2 ? SCORE_MARGIN : PICTURE_MARGIN;
+		range *= has_scores(t) ? SCORE_MARGIN : PICTURE_MARGIN;
 	/* Of a tensor that is always 0, anything will do. */
 	return range > 1 / 1e20f ? range : 1;
 }
@@ -224,7 +233,7 @@ static int choose_wanted(struct classes *c)
 		unsigned int first = vtac_set_find(c->same, t->id);
 		float want;
 
-		if (!on_card(t))
+		if (!on_card(t) || t->coarse)
 			continue;
 		want = wanted_scale(c, t, first);
 		if (want <= 0 || !isfinite(want))
@@ -385,9 +394,11 @@ int choose_scales(struct quantiser *q)
 		const struct vtac_tensor *t = q->g->tensors[i];
 
 		q->lo[t->id] = least_of(q, t);
+		if (t->coarse)
+			q->scale[t->id] = q->scale[t->coarse->id] / (float)t->steps;
 		if (t->quant.given)
 			q->fixed[t->id] = true;
-		if (q->how.power_of_two && q->scale[t->id] > 0)
+		if (q->how.power_of_two && q->scale[t->id] > 0 && !t->coarse)
 			q->scale[t->id] = exp2f(ceilf(log2f(q->scale[t->id]) - 0.03f));
 	}
 	return 0;

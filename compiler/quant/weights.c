@@ -139,6 +139,17 @@ static void round_weights(struct sums *s, int64_t c)
 	fill_spare(s, c);
 }
 
+/* Returns the mean of input channel @i, of @in. Of a pair, both parts take their share. */
+static double input_mean(const struct sums *s, int64_t i, int64_t in)
+{
+	const struct vtac_tensor *x = s->node->in[0], *rest = vtac_rest_of(x);
+	const double *mean = x->stats->mean;
+
+	if (!rest)
+		return mean[i];
+	return i < in / 2 ? mean[i] + mean[in / 2 + i] * s->sx / rest->steps : mean[i] * s->sx;
+}
+
 /* Returns the mean error of channel @c's output by rounded weights, in real units. */
 static double rounding_drift(const struct sums *s, int64_t c)
 {
@@ -157,7 +168,7 @@ static double rounding_drift(const struct sums *s, int64_t c)
 
 			off += (double)s->wq[at] * s->step[c] - s->w[at];
 		}
-		sum += off * stats->mean[first + i];
+		sum += off * input_mean(s, first + i, in);
 	}
 	return sum;
 }
@@ -205,7 +216,8 @@ static bool set_bias(struct sums *s, int64_t c)
 {
 	int shift = s->shift[c];
 	double real = (s->bias ? s->bias[c] : 0) - rounding_drift(s, c);
-	double offset = floor(real / s->sy * exp2(shift) + 0.5) + (shift ? exp2(shift - 1) : 0);
+	double half = shift && !s->node->post.down ? exp2(shift - 1) : 0;
+	double offset = floor(real / s->sy * exp2(shift) + 0.5) + half;
 	int64_t least, most, at;
 
 	sum_bounds(s, c, &least, &most);
@@ -375,16 +387,52 @@ static bool try_residual(struct sums *s, int64_t c, int shift, float most)
 	return set_bias(s, c);
 }
 
+/*
+ * Least factor of the coarse tensor in its rest: with a lower one, weights have much coarser steps
+ * than they could.
+ */
+#define REST_FACTOR	8
+
+/* Let channel @c of a rest be what it is on average: the result has the coarse tensor's 8 bits. */
+static void leave_rest(struct sums *s, int64_t c, int shift)
+{
+	const struct vtac_tensor *rest = s->node->out[0];
+	int32_t mean = rest->coarse->producer->post.down ? -rest->steps / 2 : 0;
+
+	memset(s->wq + c * s->taps, 0, (size_t)s->taps);
+	s->mul[c] = 1;
+	s->res_mul[c] = 0;
+	s->shift[c] = shift;
+	s->offset[c] = mean * (1 << shift);
+	s->step[c] = s->sx;
+}
+
+/* Has the rest of channel @c weights that are fine enough? */
+static bool has_fine_rest(const struct sums *s, float most)
+{
+	return s->sr * (float)s->q->wgt_top > s->sx * most * REST_FACTOR;
+}
+
+static bool try_channel_residual(struct sums *s, int64_t c, int shift)
+{
+	float most = greatest_size(s->w + c * s->taps, s->taps);
+
+	if (!s->node->out[0]->coarse || has_fine_rest(s, most))
+		return try_residual(s, c, shift, most);
+	leave_rest(s, c, shift);
+	return true;
+}
+
 static bool residual_scales(struct sums *s)
 {
 	if (s->q->how.per_tensor || s->q->how.power_of_two || s->node->op != VTAC_CONV)
 		return false;
 	s->res_mul = filled(s->q->g, s->channels, 1);
-	for (int shift = 30; s->res_mul && shift >= 0; shift--) {
+	/* The offset of a channel without rest fits 32 bits. */
+	for (int shift = s->node->out[0]->coarse ? 22 : 30; s->res_mul && shift >= 0; shift--) {
 		int64_t c = 0;
 
-		while (c < s->channels &&
-		       try_residual(s, c, shift, greatest_size(s->w + c * s->taps, s->taps)))
+		while (c < s->channels && try_channel_residual(s, c, shift))
 			c++;
 		if (c == s->channels)
 			return true;
@@ -469,18 +517,24 @@ static void round_channels(void *arg, unsigned int i)
 	int64_t first = r->first + (int64_t)i * VTAC_GPTQ_CHANNELS;
 	int n = r->end - first < VTAC_GPTQ_CHANNELS ? (int)(r->end - first) : VTAC_GPTQ_CHANNELS;
 	int8_t *wq = s->wq + first * s->taps;
+	/* Of a pair (precision.c), the taps of the rest are behind those that change. */
+	int64_t taps = s->taps < VTAC_GPTQ_TAPS_MAX ? s->taps : VTAC_GPTQ_TAPS_MAX;
 
-	memcpy(kept, wq, (size_t)(n * s->taps));
-	for (int c = 0; c < n; c++)
+	for (int c = 0; c < n; c++) {
+		memcpy(kept + c * taps, wq + c * s->taps, (size_t)taps);
 		channels[c] = (struct vtac_rounding) {
 			s->w + (first + c) * s->taps, s->step[first + c], wq + c * s->taps };
+	}
 	vtac_gptq_round(r->f, channels, n, s->q->wgt_top);
 	for (int c = 0; c < n; c++) {
+		bool has_rest = !s->res_mul || s->res_mul[first + c];
+
 		fill_spare(s, first + c);
-		if (set_bias(s, first + c))
+		if (has_rest && set_bias(s, first + c))
 			continue;
-		memcpy(wq + c * s->taps, kept + c * s->taps, (size_t)s->taps);
-		set_bias(s, first + c);
+		memcpy(wq + c * s->taps, kept + c * taps, (size_t)taps);
+		if (has_rest)
+			set_bias(s, first + c);
 	}
 }
 

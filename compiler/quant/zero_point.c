@@ -64,7 +64,10 @@ static bool producer_may(const struct quantiser *q, const struct vtac_node *node
 
 bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t)
 {
-	if (!t->stats && !t->quant.given)
+	if ((!t->stats && !t->quant.given) || t->coarse)
+		return false;
+	/* Both parts of a pair (precision.c) have the zero point 0. */
+	if (vtac_rest_of(t))
 		return false;
 	if (t->producer && t->producer->device == VTAC_CARD && !producer_may(q, t->producer))
 		return false;

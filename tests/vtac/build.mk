@@ -32,6 +32,7 @@ CHECKS += \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 	"vtac-channels=tests/vtac/channels.py $(VTAC_BIN)" \
 	"vtac-attention=tests/vtac/attention.py $(VTAC_BIN)" \
+	"vtac-precision=tests/vtac/precision.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-functions=tests/vtac/functions.py $(VTAC_BIN)" \
 	"vtac-linear=tests/vtac/linear.py $(VTAC_BIN)" \
 	"vtac-control=tests/vtac/control.py $(VTAC_BIN) $(VTACTL_BIN)" \

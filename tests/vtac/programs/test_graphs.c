@@ -166,8 +166,9 @@ static void quantise(struct trial *trial, struct vtac_options opt)
 
 	opt.images = &images;
 	trial->g->how = &how;
-	if (vtac_split_residuals(trial->g) || vtac_pass_gptq(trial->g, &opt) ||
-	    vtac_pass_stats(trial->g, &opt) || vtac_pass_residual(trial->g, &opt) ||
+	if (vtac_mark_precise(trial->g, &opt) || vtac_split_residuals(trial->g) ||
+	    vtac_pass_gptq(trial->g, &opt) || vtac_pass_stats(trial->g, &opt) ||
+	    vtac_pass_residual(trial->g, &opt) || vtac_pass_precision(trial->g, &opt) ||
 	    vtac_pass_zero_point(trial->g, &opt) || vtac_pass_requantize(trial->g, &opt) ||
 	    vtac_pass_quantise(trial->g, &opt) || vtac_pass_schedule(trial->g, &opt) ||
 	    vtac_graph_verify(trial->g, 0, 1))
@@ -192,6 +193,7 @@ static struct vtac_quant_options quantisation(uint64_t seed)
 		.functions = (enum vtac_functions)(seed / 7 % 3),
 		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
 		.no_zero_points = seed / 17 % 3 == 0,
+		.precision = seed / 2 % 2 ? VTAC_PRECISION_16 : VTAC_PRECISION_8,
 	};
 }
 
@@ -324,9 +326,9 @@ static void all_passes(struct trial *trial, const struct vtac_options *opt)
 	free(want.v);
 }
 
-/* Nodes, and products of two computed tensors */
+/* Nodes, products of two computed tensors, and results of 16 bits */
 struct devices {
-	unsigned int nodes, card, products, card_products;
+	unsigned int nodes, card, products, card_products, precise;
 };
 
 static void count_devices(const struct vtac_graph *g, struct devices *count)
@@ -337,6 +339,7 @@ static void count_devices(const struct vtac_graph *g, struct devices *count)
 
 		count->nodes++;
 		count->card += card;
+		count->precise += node->precise;
 		count->products += node->op == VTAC_BATCH_GEMM;
 		count->card_products += node->op == VTAC_BATCH_GEMM && card;
 	}
@@ -536,8 +539,11 @@ TEST(card_is_the_interpreter_after_all_passes)
 		one_model(i, &count);
 	print_message("# %llu models on %d cores in 3 orders, every tensor bit for bit\n",
 		      (unsigned long long)(end - first), CORES);
-	if (first + 1 < end)
+	print_message("# %u results of 16 bits\n", count.precise);
+	if (first + 1 < end) {
 		check_devices(&count);
+		assert_true(2 * count.precise > end - first);
+	}
 }
 
 TEST(files_with_scales_need_no_images)
