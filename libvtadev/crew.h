@@ -40,7 +40,7 @@ unsigned int crew_processors(void);
  */
 int crew_new(unsigned int threads, struct crew **crew);
 
-/* crew_free() - end the threads; in a child of fork(), which has none, only free. NULL is allowed. */
+/* crew_free() - end the threads; in a child of fork(), which has none, only free; or NULL */
 void crew_free(struct crew *crew);
 
 /* crew_threads() - threads of the crew with the one that gives jobs; 1 for NULL */

@@ -298,7 +298,8 @@ static PyObject *net_compile(PyObject *object, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOI:compile", &core_bytes, &how.name, &how.no_card,
 			      &how.no_prune, &PyTuple_Type, &cpu, &PyTuple_Type, &shapes,
-			      &how.labels, &pre, &how.images, &run.image, &run.progress, &how.threads) ||
+			      &how.labels, &pre, &how.images, &run.image, &run.progress,
+			      &how.threads) ||
 	    take_core(core_bytes, &core) ||
 	    (pre != Py_None && take_preprocess(&preprocess, pre)))
 		return NULL;

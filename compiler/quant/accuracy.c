@@ -15,7 +15,7 @@ struct measure {
 	struct vtac_float *floats, *integers;	/* the same graphs */
 	const struct vtac_images *images;
 	struct vtac_known *known;	/* NULL: all tensors are compared */
-	const struct vtac_tensor **as;	/* by tensor id of the quantised graph; NULL: not compared */
+	const struct vtac_tensor **as;	/* by tensor id of the quantised one; NULL: not compared */
 	bool *wanted;			/* by tensor id of the float graph: compared */
 	uint64_t bytes;			/* of these */
 	/* What follows is added to in the images' turns: of a tensor, and the last one. */

@@ -20,7 +20,7 @@ struct lanes {
 	const struct vtac_graph *graphs[2];
 	unsigned int ahead;		/* images that are read at most before they begin */
 	void ***read_ahead;		/* [ahead]: by image */
-	struct vtac_graph failure;	/* its error: of reading image work->failed, or the caller's */
+	struct vtac_graph failure;	/* its error: of an image not read, or the caller's */
 	pthread_mutex_t lock;		/* protects what follows, work->failed and work->bad */
 	pthread_cond_t moved;		/* any of it */
 	unsigned int read, begun, ended;

@@ -131,10 +131,10 @@ struct vtac_known {
 
 /*
  * Run @images through @real, a float graph of the same network after the pass `pad_channels`,
- * and through @quantised. Tensors are the same by name. With @known, zeroed for the first of several
- * quantised graphs, the card's last tensors and the outputs alone are compared, and their floats are
- * kept for the next. Returns 0; or -1, or 1 if one of the graphs
- * cannot be run: it has an error.
+ * and through @quantised. Tensors are the same by name. With @known, zeroed for the first of
+ * several quantised graphs, the card's last tensors and the outputs alone are compared, and their
+ * floats are kept for the next. Returns 0; or -1, or 1 if one of the graphs cannot be run: it has
+ * an error.
  */
 int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,

@@ -54,7 +54,7 @@ struct lane {
 	void *own;			/* of lane_work.run() */
 };
 
-/* Returns 0, or -1: @work->g or the graph that failed has an error, unless there is a bad tensor. */
+/* Returns 0, or -1: @work->g or the graph that failed has an error, if no tensor is bad. */
 int lanes_run(struct lane_work *work);
 /* For struct vtac_interp, whose priv is the lane: input() and ended(). */
 int lane_input(void *priv, const struct vtac_tensor *t, void *data);

@@ -91,7 +91,8 @@ static void run_part(void *arg, unsigned int i)
 	const struct shared *s = arg;
 	const struct vtacpu_part *part = &s->kernel->parts[i];
 
-	vtacpu_run(part->kernel, &part->params, part->io, s->scratch + i * s->kernel->scratch_bytes);
+	vtacpu_run(part->kernel, &part->params, part->io,
+		   s->scratch + i * s->kernel->scratch_bytes);
 }
 
 void threads_run(struct vtaprog *prog, const struct kernel_step *k)

@@ -178,6 +178,13 @@ class Compile(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "it was not made by vtac"):
                 other.report()
 
+    def test_threads_change_no_bit(self):
+        outputs = [bytes(self.compiled(network(), IMAGES, threads=n)(ONE)) for n in (0, 1, 3)]
+        self.assertEqual(outputs, outputs[:1] * 3)
+        for wrong in (-1, 65):
+            with self.assertRaisesRegex(ValueError, "threads is 0 to 64"):
+                vtadev.compile(network(), IMAGES, threads=wrong)
+
     def test_profile_has_each_layer(self):
         program = self.compiled(network(), IMAGES, no_prune=True)
         profile = program.profile(ONE, runs=3)
