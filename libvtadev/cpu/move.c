@@ -157,7 +157,7 @@ void vtacpu_move(const struct vtacpu_move *p, void *const *io, void *scratch)
 	struct vtacpu_move m = collapse(p);
 	uint32_t last = m.rank - 1, at[VTACPU_RANK_MAX] = { 0 };
 	int64_t x = m.x_at, y = m.y_at;
-	struct plane plane;
+	struct plane plane = { 0 };
 	bool turns = find_plane(&m, &plane);
 	size_t rows = 1;
 
