@@ -437,6 +437,13 @@ static bool is_computed(const struct vtac_tensor *t)
 }
 
 /* Rounds tensors of @trial's model by their ranges: one that is computed, at least. */
+/* Stats are those of the card's tensors. */
+static void place_all(const struct vtac_graph *g, enum vtac_device device)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		g->nodes[i]->device = device;
+}
+
 static void round_model(struct trial *trial, const struct vtac_options *opt)
 {
 	const struct vtac_images images = { .count = CALIBRATE, .read = read_image, .priv = trial };
@@ -447,8 +454,12 @@ static void round_model(struct trial *trial, const struct vtac_options *opt)
 	unsigned int n;
 
 	with.images = &images;
-	if (vtac_pass_shape(g, opt) || vtac_collect_stats(g, &with, CALIBRATE, 0))
+	if (vtac_pass_shape(g, opt))
 		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)trial->seed, g->error.text);
+	place_all(g, VTAC_CARD);
+	if (vtac_collect_stats(g, &with, CALIBRATE, 0))
+		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)trial->seed, g->error.text);
+	place_all(g, VTAC_CPU);
 	n = g->n_tensors;
 	for (unsigned int i = 0; i < n; i++) {
 		dice = dice * 6364136223846793005ull + 1442695040888963407ull;
