@@ -18,6 +18,7 @@
 
 #include "api/vtac.h"
 #include "api/inputs.h"
+#include "crew.h"
 #include "ir/interp.h"
 #include "quant/quant.h"
 #include "vtaprog.h"
@@ -519,7 +520,7 @@ int main(int argc, char **argv)
 		return 2;
 	z.dir = argv[1];
 	z.g = vtac_graph_new(0);
-	if (!z.g)
+	if (!z.g || crew_new(crew_processors(), &z.g->crew))
 		return 1;
 	if (!work(&z, !strcmp(argv[2], "card")))
 		return 0;

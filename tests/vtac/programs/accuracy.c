@@ -17,6 +17,7 @@
 #include "programs.h"
 #include "api/vtac.h"
 #include "api/inputs.h"
+#include "crew.h"
 
 static const struct core_config core = { 3, 3, 5, 0, 4, 15, 15, 18, 17, 2, 0, 0 };
 
@@ -142,10 +143,14 @@ static void see_int(void *priv, const struct vtac_tensor *t, const void *data)
 
 static struct vtac_graph *load(const char *path, const struct vtac_options *opt, const char *last)
 {
+	static struct crew *crew;
 	struct vtac_graph *g = vtac_graph_new(0);
 
-	if (!g || vtac_read_onnx(g, path) || vtac_run_passes(g, opt, last))
-		die(g ? g->error.text : "out of memory");
+	if (!g || (!crew && crew_new(crew_processors(), &crew)))
+		die("out of memory");
+	g->crew = crew;
+	if (vtac_read_onnx(g, path) || vtac_run_passes(g, opt, last))
+		die(g->error.text);
 	return g;
 }
 
