@@ -64,7 +64,9 @@ static void check_stats(const struct vtac_tensor *t)
 /* Planes that no vector divides, of one value, and more values than are counted at a time. */
 TEST(stats_are_those_of_all_values)
 {
-	static const int64_t sizes[][3] = { { 3, 7, 5 }, { 19, 1, 1 }, { 2, 1, 3 }, { 3, 220, 221 } };
+	static const int64_t sizes[][3] = {
+		{ 3, 7, 5 }, { 19, 1, 1 }, { 2, 1, 3 }, { 3, 220, 221 },
+	};
 
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct vtac_images images = { .count = IMAGES, .read = image };
