@@ -232,7 +232,7 @@ check-zoo: user-deps  ## networks of torchvision and transformers against ONNX R
 	@tools/vm/deps.sh need $(VTAC_PACKAGES) python3 mmdebstrap
 	+@$(QUIETLY) $(SOFT_SO) $(ZOO_NETWORK) $(if $(PYTHON_HAVE),python-built)
 	@tests/run -o build/check-zoo "zoo=tests/zoo/run.sh $(ZOO_NETWORK) build/check-zoo $(NETWORKS)" \
-		"torch=tests/zoo/torch.sh" "torch-trixie=tests/zoo/torch.sh trixie"
+		"torch=tests/zoo/torch.sh" "torch-trixie=tests/zoo/torch.sh trixie" "provider=tests/zoo/provider.sh"
 
 # For the inner loop: what finds most, for 90 seconds on two idle processors with a build
 # directory that is there.
