@@ -10,4 +10,5 @@ CHECK_PROGRAMS += $(SERVE_TEST_DIR)/libvtadev-flaky.so
 
 CHECKS += $(if $(PYTHON_HAVE),\
 	"serve=tests/serve/run.sh test_protocol test_frigate test_load test_hostile" \
-	"dask=tests/serve/run.sh test_dask")
+	"dask=tests/serve/run.sh test_dask" \
+	"@serve-card=tests/in-vm tests/serve/guest.sh $(VM_MODULE)")
