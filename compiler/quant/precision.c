@@ -13,8 +13,8 @@
  * their weights are coarser.
  *
  * An activation clips t but not r, whose sign then tells the two apart: t is rounded down, so that
- * r is at most 0 if t is not clipped, and clipped to 0 below. The greatest t is a step lower than the
- * activation's, and r is limited to a step.
+ * r is at most 0 if t is not clipped, and clipped to 0 below. The greatest t is a step lower than
+ * the activation's, and r is limited to a step.
  */
 #include <math.h>
 #include <string.h>
