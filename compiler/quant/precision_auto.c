@@ -33,14 +33,19 @@ struct spread {
 	uint64_t cycles;		/* of the network */
 };
 
-/* Returns the cycles of @node, 0 if the card does not compute it. */
+/*
+ * Returns the cycles of @node; 0 if the card does not compute it, or if it is a function, which has
+ * no formula yet: the cycles allowed are a part of the others'.
+ */
 static uint64_t cycles_of(struct vtac_graph *g, struct vtac_node *node,
 			  const struct vtac_options *opt)
 {
 	const char *why = NULL;
 	uint64_t cycles = 0;
 
-	if (node->device != VTAC_CARD || vtac_dry_run(g, node, opt, &cycles, &why) || why)
+	if (node->device != VTAC_CARD || vtac_is_function(node))
+		return 0;
+	if (vtac_dry_run(g, node, opt, &cycles, &why) || why)
 		return 0;
 	return cycles;
 }

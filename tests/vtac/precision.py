@@ -182,6 +182,8 @@ def main():
                 s.better(deep(relu), 3.5, 2, "-j", "--precision=auto", "--extra-cycles=240%"))
         s.check("a function reads 8 bits, and the report says why",
                 s.left(with_function(), "other operators"))
+        s.check("--precision=auto compiles a network with functions",
+                None if s.report(with_function(), "--precision=auto")["cycles"] else "no cycles")
         s.check("a node that cannot be precise is refused by its name",
                 s.refused(with_function(), ["--precision=t0=16"], "stays at 8 bits"))
         s.check("a node that is not there is refused",
