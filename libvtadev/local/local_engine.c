@@ -5,8 +5,8 @@
  * Units as in the card: the front executes NOP, SIGNAL and WAIT, the others are the compute and
  * the copy engine. Each goes round the queues that have something for it, with as many
  * descriptors in a turn as the queue's priority allows. A unit is a thread, but for compute, of
- * which a thread for each core executes RUNs of different queues side by side. They sleep when
- * there is nothing to do.
+ * which a thread for each core executes RUNs of different queues side by side, and for copies, of
+ * which there is one more for some cores. They sleep when there is nothing to do.
  */
 #include <errno.h>
 #include <signal.h>
@@ -561,19 +561,29 @@ static unsigned int count_queues(const struct local *card)
 	return n;
 }
 
+/* A thread of each unit, then those for more cores: the last one of some copies. */
+static enum vta_unit unit_of(unsigned int thread)
+{
+	unsigned int turn = (thread + 2 - VTA_UNITS) % (LOCAL_CORES_COPIER + 1);
+
+	if (thread < VTA_UNITS)
+		return (enum vta_unit)thread;
+	return turn ? VTA_UNIT_COMPUTE : VTA_UNIT_COPY;
+}
+
 /* Threads that are started stay: a failure is the queue's, and the next one tries again. */
 int local_engines_start(struct local *card)
 {
 	unsigned int cores = count_queues(card) + 1, need;
 	int err = 0;
 
-	need = VTA_UNITS - 1 + (cores < card->cores ? cores : card->cores);
+	cores = cores < card->cores ? cores : card->cores;
+	need = VTA_UNITS - 1 + cores + cores / LOCAL_CORES_COPIER;
 	while (card->started < need && !err) {
 		struct local_engine *engine = &card->engines[card->started];
 
 		engine->card = card;
-		engine->unit = card->started < VTA_UNITS ? (enum vta_unit)card->started :
-							   VTA_UNIT_COMPUTE;
+		engine->unit = unit_of(card->started);
 		err = thread_create(&engine->thread, engine_main, engine);
 		card->started += !err;
 	}

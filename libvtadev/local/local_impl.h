@@ -26,6 +26,8 @@
 
 #define LOCAL_QUEUES		256u
 #define LOCAL_CORES_MAX		256u
+/* Cores that one thread copies for. */
+#define LOCAL_CORES_COPIER	16u
 #define LOCAL_RING_ORDER_MAX	16u
 /* A device has one context, so no other user waits for its engines. Still, runs are limited. */
 #define LOCAL_TIME_LIMIT_NS	60000000000ll
@@ -256,7 +258,8 @@ struct local {
 	uint32_t queues_end;		/* queues are below: most programs have few */
 	struct local_unit units[VTA_UNITS];
 	unsigned int cores;		/* streams that the device runs side by side */
-	struct local_engine engines[VTA_UNITS - 1 + LOCAL_CORES_MAX];
+	struct local_engine engines[VTA_UNITS - 1 + LOCAL_CORES_MAX +
+				    LOCAL_CORES_MAX / LOCAL_CORES_COPIER];
 	unsigned int started;		/* engines whose threads run */
 	struct vtadev_counters counters;
 	uint64_t clocks[VTA_UNITS];	/* in which the engines have executed descriptors */
