@@ -60,6 +60,11 @@ devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS
 $(call program,$(DEVICES_TEST_DIR)/forks,tests/devices/forks.c tests/devices/pool_image.c,\
 	$$(DEVICES_TEST_CFLAGS),$(PROG_A) $(LIB_A),-lcmocka $$(LIB_LIBS))
 
+# test_streams without sanitizers: NVIDIA's driver shows no device to a program that has them.
+DEVICES_GPU_STREAMS := $(DEVICES_TEST_DIR)/gpu/test_streams
+$(call program,$(DEVICES_GPU_STREAMS),tests/devices/test_streams.c,\
+	$$(DEVICES_TEST_CFLAGS),$(EMU_TEST_LIB) $(EMU_LIB) $(LIB_OBJS),-lcmocka $$(EMU_LIBS) $$(LIB_LIBS))
+
 # Says why a device does not open.
 $(call program,$(DEVICES_TEST_DIR)/why,tests/devices/why.c,\
 	$$(DEVICES_TEST_CFLAGS),$(LIB_A),$$(LIB_LIBS))
