@@ -305,103 +305,91 @@ static void gemm(const struct core *c, const struct vta_loop *l, ulong n, ulong 
 }
 
 #if VTA_ITEMS >= 2 * LANES
-/* Iterations of the loops that have their sums in registers together, and sums of each. */
+/* Iterations of the loops that have their sums in registers together. */
 #define TOGETHER	4u
-#define SUMS		4u
 #define PARTS		(VTA_ITEMS / LANES)
 
-struct sums {
-	uint dst[SUMS];			/* of the micro-op; ~0: none */
-	int sum[SUMS][TOGETHER];
-};
-
-/* Adds sum @k to ACC, where @base is for the iterations. */
-static void flush_sum(__global int *acc, const struct sums *s, uint k, const uint *base, uint valid)
+/* Sorts @count micro-ops from @bgn on by their destinations, by all work-items. */
+static void sort_uops(const struct core *c, __local struct vta_group *g, uint bgn, uint count)
 {
-	if (s->dst[k] == ~0u)
-		return;
-#pragma unroll
-	for (uint t = 0; t < TOGETHER; t++) {
-		__global int *to = acc + (size_t)(s->dst[k] + base[t]) * LANES;
+	for (uint u = ITEM; u < count; u += VTA_ITEMS)
+		g->sorted.dst[u] = decode_uop(c->uop[bgn + u]).dst;
+	if (ITEM == 0)
+		g->sorted.count = 0;
+	JOIN;
+	for (uint u = ITEM; u < count; u += VTA_ITEMS) {
+		uint dst = g->sorted.dst[u], less = 0, before = 0, same = 0;
 
-		if (t < valid)
-			*to = (int)((uint)*to + (uint)s->sum[k][t]);
+		for (uint v = 0; v < count; v++) {
+			less += g->sorted.dst[v] < dst;
+			same += g->sorted.dst[v] == dst;
+			before += g->sorted.dst[v] == dst && v < u;
+		}
+		g->sorted.uops[less + before] = c->uop[bgn + u];
+		if (!before)
+			g->sorted.targets[atomic_inc((volatile __local uint *)&g->sorted.count)] =
+				less | same << 16;
 	}
+	JOIN;
 }
 
-/* Products of all micro-ops of one lane of @valid iterations, at the bases. */
-static void gemm_together(const struct core *c, const struct vta_isa_loop *l, uint lane,
-			  const uint *dst, const uint *src, const uint *wgt, uint valid)
+/* Adds all products of one lane of a target, of @count iterations from @n on. */
+static void gemm_target(const struct core *c, __local const struct vta_group *g,
+			const struct vta_isa_loop *l, uint lane, uint target, uint n, uint count)
 {
 	__global const char *inp = c->inp + lane / BLOCK * BLOCK;
-	__global const char *weights = c->wgt + lane % BLOCK * BLOCK;
+	__global const char *wgt = c->wgt + lane % BLOCK * BLOCK;
+	__global int *acc = c->acc + lane;
+	uint first = target & 0xffff, end = first + (target >> 16);
+	uint to = decode_uop(g->sorted.uops[first]).dst, i = n / l->iter_in, j = n % l->iter_in;
 	bool one = !(l->wgt_factor_out | l->wgt_factor_in);
-	struct sums s;
+	uint dst[TOGETHER], src[TOGETHER], w[TOGETHER];
+	int sum[TOGETHER];
 
 #pragma unroll
-	for (uint k = 0; k < SUMS; k++)
-		s.dst[k] = ~0u;
-	for (uint u = l->uop_bgn; u < l->uop_end; u++) {
-		struct vta_isa_uop uop = decode_uop(c->uop[u]);
-		int product[TOGETHER];
-		bool found = false;
+	for (uint t = 0; t < TOGETHER; t++) {
+		dst[t] = (to + i * l->dst_factor_out + j * l->dst_factor_in) * LANES;
+		src[t] = (i * l->src_factor_out + j * l->src_factor_in) * LANES;
+		w[t] = (i * l->wgt_factor_out + j * l->wgt_factor_in) * BLOCK * BLOCK;
+		/* Read before the operands: all are on their way together. */
+		sum[t] = acc[dst[t]];
+		/* Those beyond the last are as the last, and not written. */
+		if (t + 1 < count && ++j == l->iter_in) {
+			j = 0;
+			i++;
+		}
+	}
+#pragma unroll 2
+	for (uint u = first; u < end; u++) {
+		const struct vta_isa_uop uop = decode_uop(g->sorted.uops[u]);
 
 #pragma unroll
 		for (uint t = 0; t < TOGETHER; t++)
-			product[t] = multiply_row(inp + (size_t)(src[t] + uop.src) * LANES,
-						  weights + (size_t)((one ? wgt[0] : wgt[t]) +
-								     uop.wgt) * BLOCK * BLOCK);
-#pragma unroll
-		for (uint k = 0; k < SUMS; k++) {
-			if (s.dst[k] != uop.dst)
-				continue;
-			found = true;
-#pragma unroll
-			for (uint t = 0; t < TOGETHER; t++)
-				s.sum[k][t] += product[t];
-		}
-		if (found)
-			continue;
-		/* In place of the oldest. */
-		flush_sum(c->acc + lane, &s, SUMS - 1, dst, valid);
-#pragma unroll
-		for (uint k = SUMS - 1; k; k--) {
-			s.dst[k] = s.dst[k - 1];
-#pragma unroll
-			for (uint t = 0; t < TOGETHER; t++)
-				s.sum[k][t] = s.sum[k - 1][t];
-		}
-		s.dst[0] = uop.dst;
-#pragma unroll
-		for (uint t = 0; t < TOGETHER; t++)
-			s.sum[0][t] = product[t];
+			sum[t] = (int)((uint)sum[t] + (uint)multiply_row(
+				inp + (src[t] + uop.src * LANES),
+				wgt + ((one ? w[0] : w[t]) + uop.wgt * BLOCK * BLOCK)));
 	}
 #pragma unroll
-	for (uint k = 0; k < SUMS; k++)
-		flush_sum(c->acc + lane, &s, k, dst, valid);
+	for (uint t = 0; t < TOGETHER; t++)
+		if (t < count)
+			acc[dst[t]] = sum[t];
 }
 
-/* Iterations @n to @end - 1, which are disjoint, by the group: some, with all micro-ops, each. */
-static void gemm_disjoint(const struct core *c, const struct vta_isa_loop *l, uint n, uint end)
+/* Iterations @n to @end - 1, which are disjoint, by the group: a target and some of them each. */
+static void gemm_disjoint(const struct core *c, __local struct vta_group *g,
+			  const struct vta_isa_loop *l, uint n, uint end)
 {
-	uint part = ITEM / LANES, lane = ITEM % LANES;
+	uint part = ITEM / LANES, lane = ITEM % LANES, each = (end - n + TOGETHER - 1) / TOGETHER;
 
-	if (part >= PARTS)
-		return;
-	for (n += part; n < end; n += PARTS * TOGETHER) {
-		uint dst[TOGETHER], src[TOGETHER], wgt[TOGETHER];
-		uint valid = min((end - n + PARTS - 1) / PARTS, TOGETHER);
+	for (uint u = l->uop_bgn; u < l->uop_end; u += VTA_SORTED) {
+		sort_uops(c, g, u, min(l->uop_end - u, VTA_SORTED));
+		for (uint x = part; part < PARTS && x < g->sorted.count * each; x += PARTS) {
+			uint at = n + x % each * TOGETHER;
 
-#pragma unroll
-		for (uint t = 0; t < TOGETHER; t++) {
-			uint at = n + min(t, valid - 1) * PARTS;
-			uint i = at / l->iter_in, j = at % l->iter_in;
-
-			dst[t] = i * l->dst_factor_out + j * l->dst_factor_in;
-			src[t] = i * l->src_factor_out + j * l->src_factor_in;
-			wgt[t] = i * l->wgt_factor_out + j * l->wgt_factor_in;
+			gemm_target(c, g, l, lane, g->sorted.targets[x / each], at,
+				    min(end - at, TOGETHER));
 		}
-		gemm_together(c, l, lane, dst, src, wgt, valid);
+		JOIN;
 	}
 }
 #endif
@@ -475,37 +463,73 @@ static void alu(const struct core *c, const struct vta_loop *l, ulong n, ulong e
 	}
 }
 
+/* Some values of an element, of micro-op @u of iteration @j of iteration @i. */
+struct some {
+	__global values *to;
+	uint v, u, i, j;
+};
+
+static struct some some_of(const struct core *c, const struct vta_isa_loop *l, uint uops, uint x)
+{
+	uint e = x / GROUPS, u = uops == 1 ? 0 : e % uops, ij = uops == 1 ? e : e / uops;
+	struct some s = { 0, x % GROUPS, u, ij / l->iter_in, ij % l->iter_in };
+	uint dst = decode_uop(c->uop[l->uop_bgn + u]).dst + s.i * l->dst_factor_out +
+		   s.j * l->dst_factor_in;
+
+	s.to = (__global values *)(c->acc + (size_t)dst * LANES) + s.v;
+	return s;
+}
+
+static values second_operand(const struct core *c, const struct vta_pass *pass,
+			     const struct some *s, values first)
+{
+	uint src;
+
+	if (pass->use_imm)
+		return (values)pass->imm;
+	if (pass->own)
+		return first;
+	src = decode_uop(c->uop[pass->uop_bgn + s->u]).src + s->i * pass->src_factor_out +
+	      s->j * pass->src_factor_in;
+	return ((__global const values *)(c->acc + (size_t)src * LANES))[s->v];
+}
+
 /*
- * Micro-ops @n to @end - 1, which are independent, by the group: all passes over an element,
- * which have the destinations of @l.
+ * All @count micro-ops, which are independent, by the group: all passes over an element, which
+ * have the destinations of @l. A work-item has AT_ONCE elements at a time.
  */
 static void alu_passes(const struct core *c, __local const struct vta_group *g,
-		       const struct vta_isa_loop *l, ulong n, ulong end, uint passes)
+		       const struct vta_isa_loop *l, uint count, uint passes)
 {
-	uint uops = l->uop_end - l->uop_bgn;
+	uint uops = l->uop_end - l->uop_bgn, end = count * GROUPS;
 
-	for (ulong x = n * GROUPS + ITEM; x < end * GROUPS; x += VTA_ITEMS) {
-		uint v = (uint)x % GROUPS, u = uops == 1 ? 0 : (uint)(x / GROUPS % uops);
-		uint ij = uops == 1 ? (uint)(x / GROUPS) : (uint)(x / GROUPS / uops);
-		uint i = ij / l->iter_in, j = ij % l->iter_in;
-		uint dst = decode_uop(c->uop[l->uop_bgn + u]).dst + i * l->dst_factor_out +
-			   j * l->dst_factor_in;
-		__global values *to = (__global values *)(c->acc + (size_t)dst * LANES) + v;
-		values a = *to;
+	for (uint x = ITEM; x < end; x += AT_ONCE * VTA_ITEMS) {
+		struct some some[AT_ONCE];
+		values a[AT_ONCE];
 
+#pragma unroll
+		for (uint n = 0; n < AT_ONCE; n++) {
+			/* Those beyond the last are as the first, and not written. */
+			uint at = x + n * VTA_ITEMS;
+
+			some[n] = some_of(c, l, uops, at < end ? at : x);
+			a[n] = *some[n].to;
+		}
 		for (uint p = 0; p < passes; p++) {
 			const struct vta_pass pass = g->passes[p];
-			values b = pass.use_imm ? (values)pass.imm : a;
-			uint src;
+			values b[AT_ONCE];
 
-			if (!pass.use_imm && !pass.own) {
-				src = decode_uop(c->uop[pass.uop_bgn + u]).src +
-				      i * pass.src_factor_out + j * pass.src_factor_in;
-				b = *((__global const values *)(c->acc + (size_t)src * LANES) + v);
-			}
-			a = operate(pass.opcode, a, b);
+#pragma unroll
+			for (uint n = 0; n < AT_ONCE; n++)
+				b[n] = second_operand(c, &pass, &some[n], a[n]);
+#pragma unroll
+			for (uint n = 0; n < AT_ONCE; n++)
+				a[n] = operate(pass.opcode, a[n], b[n]);
 		}
-		*to = a;
+#pragma unroll
+		for (uint n = 0; n < AT_ONCE; n++)
+			if (x + n * VTA_ITEMS < end)
+				*some[n].to = a[n];
 	}
 }
 

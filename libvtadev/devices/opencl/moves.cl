@@ -6,9 +6,6 @@
  * Each work-item has every n-th piece.
  */
 
-/* Pieces that a work-item reads before it writes the first. */
-#define AT_ONCE		4u
-
 /* Signed values of 2^@log bits each, low bits first, to bytes. */
 static void unpack(__global char *to, __global const uchar *from, uint bytes, uint log)
 {

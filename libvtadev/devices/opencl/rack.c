@@ -19,8 +19,8 @@
 
 #define SLOTS_FIRST	4u
 /* Launches between two checks, at most: of a stream that is alone, and of several. */
-#define AHEAD_ALONE	16u
-#define AHEAD_SHARED	8u
+#define AHEAD_ALONE	4u
+#define AHEAD_SHARED	2u
 /* Questions whether a command is done that have no pause, and nanoseconds between later ones. */
 #define ASK_AT_ONCE	32u
 #define ASK_EVERY	20000

@@ -133,14 +133,19 @@ struct vta_pass {
 	vta_u32 uop_bgn, src_factor_out, src_factor_in;
 };
 
-/* Work-items that look at micro-ops, ranges that are remembered, and ALUs executed at once. */
+/*
+ * Work-items that look at micro-ops, ranges that are remembered, ALUs executed at once, and
+ * micro-ops that are sorted at once.
+ */
 #define VTA_LOOKERS	32u
 #define VTA_SPANS	16u
 #define VTA_PASSES	8u
+#define VTA_SORTED	128u
 
 /*
  * Memory that work-items of vta_stream share. The host allocates it, since pocl 3.1 does not
- * compile a kernel of this size that has local variables.
+ * compile a kernel of this size that has local variables. NVIDIA's driver gives a compute unit two
+ * groups that have 20 KB each, and one that has 24.
  */
 struct vta_group {
 	struct vta_state s;
@@ -149,9 +154,17 @@ struct vta_group {
 		struct vta_isa_move move;
 		struct vta_isa_loop loop;
 	} unpacked[VTA_PLAN];
-	struct vta_span looks[VTA_LOOKERS], spans[VTA_SPANS];
+	union {
+		struct vta_span looks[VTA_LOOKERS];
+		struct {
+			vta_u32 dst[VTA_SORTED];	/* of micro-ops in their order */
+			vta_u32 uops[VTA_SORTED];	/* by destination */
+			/* Of each destination, the first in @uops, and their number << 16. */
+			vta_u32 targets[VTA_SORTED], count;
+		} sorted;
+	};
+	struct vta_span spans[VTA_SPANS];
 	struct vta_pass passes[VTA_PASSES];
-	vta_u32 todo;			/* enum todo */
 	vta_u32 missing;		/* the last turn with a page that is not the device's */
 	vta_u32 late;			/* the turn after which the launch is to end */
 };

@@ -56,7 +56,7 @@
 /* Cycles of the clock after which vta_stream lets the host check; or work, as VTA_CHUNK. */
 #ifndef VTA_SLICE
 #if defined(VTA_GPU) && defined(__NV_CL_C_VERSION)
-#define VTA_SLICE	(1ul << 20)
+#define VTA_SLICE	(1ul << 22)
 #else
 #define VTA_SLICE	(1ul << 24)
 #endif
@@ -93,6 +93,8 @@
 #define NOWHERE		(~0ul)
 #define NO_QUEUE	(~0u)
 #define FLAGS		0x78u		/* of word 0: those for tokens */
+/* Pieces of a move, or parts of elements, that a work-item reads before it writes the first. */
+#define AT_ONCE		4u
 #define RESET		8u		/* GEMM that resets, as an opcode of an ALU */
 
 #define ENUMERATOR(name, number) name = (number),
@@ -302,7 +304,8 @@ static uint gather_passes(const struct core *c, __local struct vta_group *g,
 }
 
 /* A part of a loop that has enough work for a look at the clock. Returns its end. */
-static ulong execute_part(const struct core *c, const struct vta_loop *l, bool apart)
+static ulong execute_part(const struct core *c, __local struct vta_group *g,
+			  const struct vta_loop *l, bool apart)
 {
 	ulong uops = l->insn.uop_end - l->insn.uop_bgn;
 	ulong n = max(PART_WORK / work(1, l->insn.alu), (ulong)1), end = min(l->done + n, l->count);
@@ -311,7 +314,7 @@ static ulong execute_part(const struct core *c, const struct vta_loop *l, bool a
 	if (apart && !l->insn.alu && l->done % uops == 0 &&
 	    (l->count - l->done) / uops >= PARTS) {
 		end = min(l->done + max(n / uops, (ulong)PARTS) * uops, l->count);
-		gemm_disjoint(c, &l->insn, (uint)(l->done / uops), (uint)(end / uops));
+		gemm_disjoint(c, g, &l->insn, (uint)(l->done / uops), (uint)(end / uops));
 		return end;
 	}
 #endif
@@ -344,7 +347,7 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 		passes = gather_passes(c, g, w, &l.insn, &span);
 		JOIN;
 		look_at_clock(g, w, passes * (INSN_WORK + work(l.count, true)));
-		alu_passes(c, g, &l.insn, 0, l.count, passes);
+		alu_passes(c, g, &l.insn, (uint)l.count, passes);
 		JOIN;
 		count(g, w, passes, l.insn.alu ? l.count : 0);
 		return EXECUTED;
@@ -363,7 +366,7 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 			return UNFINISHED;
 		}
 		look_at_clock(g, w, INSN_WORK + min(work(l.count, l.insn.alu), PART_WORK));
-		l.done = execute_part(c, &l, apart);
+		l.done = execute_part(c, g, &l, apart);
 		JOIN;
 	}
 	count(g, w, 1, l.insn.reset ? 0 : l.count);
