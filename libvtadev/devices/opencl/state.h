@@ -144,8 +144,7 @@ struct vta_pass {
 
 /*
  * Memory that work-items of vta_stream share. The host allocates it, since pocl 3.1 does not
- * compile a kernel of this size that has local variables. NVIDIA's driver gives a compute unit two
- * groups that have 20 KB each, and one that has 24.
+ * compile a kernel of this size that has local variables.
  */
 struct vta_group {
 	struct vta_state s;
