@@ -394,8 +394,8 @@ void add_errors(const struct vtac_gptq *f, const double *errors, double *more, i
 }
 
 CLONES
-void vtac_gptq_round(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
-		     int top)
+static void round_together(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
+			   int top)
 {
 	double errors[BLOCK * VTAC_GPTQ_CHANNELS] = { 0 };
 	/* [channels][taps]: a weight's part of the errors so far */
@@ -410,4 +410,10 @@ void vtac_gptq_round(const struct vtac_gptq *f, const struct vtac_rounding *chan
 				    top);
 		add_errors(f, errors, more, first, end);
 	}
+}
+
+void vtac_gptq_round(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
+		     int top)
+{
+	round_together(f, channels, n, top);
 }

@@ -41,7 +41,8 @@ PARSER_SRCS_insn := $(CORE_SRCS) tests/emu/flat.c
 PARSER_SRCS_config := $(filter-out card/emulator/main.c card/emulator/opt.c,$(EMU_SRCS))
 PARSER_SRCS_text := $(LIB_SRCS) tools/vtactl/tracefs.c
 # The compiler without its command.
-PARSER_SRCS_onnx := $(VTAC_SRCS) $(VTAC_DIR)/onnx.pb-c.c $(OPS_SRCS) libvtadev/output.c
+PARSER_SRCS_onnx := $(VTAC_SRCS) $(VTAC_DIR)/onnx.pb-c.c $(OPS_SRCS) libvtadev/output.c \
+	libvtadev/crew.c
 PARSER_LIBS_onnx := -lprotobuf-c -lm
 PARSER_SRCS_picture := $(PICTURE_SRCS) $(OPS_SRCS)
 PARSER_LIBS_picture := $(PICTURE_LIBS) -lz
