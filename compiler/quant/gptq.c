@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quant.h"
+#include "quant_impl.h"
 
 /* Fewer values for each tap do not estimate a Hessian. */
 #define ROWS_PER_TAP	2
@@ -110,13 +110,6 @@ static void gather_taps(const struct vtac_node *node, const float *data, int64_t
 			}
 }
 
-/* ThreadSanitizer's calls fail in what chooses a clone, which runs before it has begun. */
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#define CLONES	__attribute__((target_clones("avx2", "default")))
-#else
-#define CLONES
-#endif
-
 /* Vectors at any address. GCC makes two instructions of each where registers are shorter. */
 typedef float floats_t __attribute__((vector_size(32), aligned(4)));
 typedef double doubles_t __attribute__((vector_size(32), aligned(8)));
@@ -167,7 +160,7 @@ void add_tap(float *sum, const float *rows, int64_t taps, int64_t i, int64_t fir
 }
 
 /* Add ROWS rows: a sum of products for each pair of taps. Tiles reach beyond the diagonal. */
-CLONES
+VTAC_CLONES
 static void add_rows(float *sum, const float *rows, int64_t taps)
 {
 	int64_t i = 0;
@@ -258,7 +251,7 @@ void factorise_row(double *l, int64_t n, int64_t i, int64_t first)
 }
 
 /* LL' = M, in place. */
-CLONES
+VTAC_CLONES
 static void factorise(double *l, int64_t n)
 {
 	int64_t i = 0;
@@ -393,7 +386,7 @@ void add_errors(const struct vtac_gptq *f, const double *errors, double *more, i
 					f->l[k * f->taps + i];
 }
 
-CLONES
+VTAC_CLONES
 static void round_together(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
 			   int top)
 {

@@ -6,6 +6,16 @@
 #include "ir/interp.h"
 #include "quant.h"
 
+/*
+ * Compiles a function for processors with AVX2, too; the choice is made when the program starts.
+ * ThreadSanitizer's calls fail there, as it has not begun.
+ */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define VTAC_CLONES	__attribute__((target_clones("avx2", "default")))
+#else
+#define VTAC_CLONES
+#endif
+
 struct lane;
 struct lanes;
 

@@ -34,7 +34,7 @@ struct range {
 	bool finite;
 };
 
-__attribute__((target_clones("avx2", "default")))
+VTAC_CLONES
 static void find_range(const float *v, int64_t n, struct range *r)
 {
 	floats_t lo = { 0 }, hi = { 0 }, odd = { 0 };	/* odd: 0, but for infinite and NaN */
@@ -72,7 +72,7 @@ static void find_range(const float *v, int64_t n, struct range *r)
 #define TURNS	4
 #define PART	(TURNS * 32768)
 
-__attribute__((target_clones("avx2", "default")))
+VTAC_CLONES
 static void count_part(uint16_t hist[TURNS][VTAC_BINS], const float *v, int64_t n, float per)
 {
 	const floats_t last = (floats_t){ 0 } + (float)(VTAC_BINS - 1);
