@@ -92,8 +92,8 @@ static void forget_model(struct fused *f)
 }
 
 /*
- * Compile the model: for the card with @images, of the files if there are some, else those that were
- * kept; or without the card, in floats.
+ * Compile the model: for the card with @images, of the files if there are some, else those that
+ * were kept; or without the card, in floats.
  */
 static OrtStatus *compile(struct fused *f, unsigned int images, bool no_card, uint8_t **image,
 			  size_t *size)
@@ -102,7 +102,8 @@ static OrtStatus *compile(struct fused *f, unsigned int images, bool no_card, ui
 		.core = &f->how->core, .name = "onnxruntime", .no_card = no_card,
 		.no_prune = f->how->all, .images = images,
 		.image = images ? read_kept : NULL, .priv = f,
-		.files = f->files, .n_files = images && f->files ? (unsigned int)f->border.n_in : 0 };
+		.files = f->files,
+		.n_files = images && f->files ? (unsigned int)f->border.n_in : 0 };
 	struct vtac_net *net = vtac_net_new();
 	OrtStatus *err = NULL;
 

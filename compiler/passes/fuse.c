@@ -151,7 +151,8 @@ static const fuse_rule rules[] = {
 static const fuse_rule last_rules[] = { fuse_lone_batch_norm, fuse_residual, fuse_activation,
 					NULL };
 /* Then nodes become smaller, or two, as what joins them is done. */
-static const fuse_rule window_rules[] = { fuse_dead_taps, fuse_wide_pads, fuse_transposed_end, NULL };
+static const fuse_rule window_rules[] = { fuse_dead_taps, fuse_wide_pads, fuse_transposed_end,
+					  NULL };
 /* Products take their operands where the rules before have left them. */
 static const fuse_rule product_rules[] = { fuse_product, NULL };
 

@@ -66,8 +66,8 @@ static void find_range(const float *v, int64_t n, struct range *r)
 }
 
 /*
- * Histograms in turn: many values are the same, and each increment waits for the one before. All fit
- * a small cache, as they count a part at a time, whose values fit 16 bits.
+ * Histograms in turn: many values are the same, and each increment waits for the one before. All
+ * fit a small cache, as they count a part at a time, whose values fit 16 bits.
  */
 #define TURNS	4
 #define PART	(TURNS * 32768)

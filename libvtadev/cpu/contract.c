@@ -17,8 +17,8 @@ int cpu_contract_f32_need(const struct vtacpu_contract_f32 *p, struct vtacpu_nee
 }
 
 /*
- * Is one dimension summed, and has one of the operands not the last one of the output? Then its rows
- * are products of a row with a matrix; the row is b if @swapped.
+ * Is one dimension summed, and has one of the operands not the last one of the output? Then its
+ * rows are products of a row with a matrix; the row is b if @swapped.
  */
 static bool is_rows(const struct vtacpu_contract_f32 *p, bool *swapped)
 {

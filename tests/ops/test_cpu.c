@@ -488,7 +488,8 @@ TEST(dequantising_bytes)
 	static const int32_t zeros[] = { 0, 128, -7, INT32_MIN, INT32_MAX };
 
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		struct vtacpu_dequantise p = { 1, 2, 1 + rnd(40), i % 2 ? VTACPU_I8 : VTACPU_U8, 1 };
+		uint32_t type = i % 2 ? VTACPU_I8 : VTACPU_U8;
+		struct vtacpu_dequantise p = { 1, 2, 1 + rnd(40), type, 1 };
 		struct call c;
 
 		prepare(&c, VTACPU_DEQUANTISE, &p, 0);

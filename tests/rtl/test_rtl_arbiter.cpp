@@ -169,7 +169,8 @@ bool step(rng &r, rig &rtl, arbiter &c, unsigned int *group_of, bool *ready)
 		return true;
 	case 4:
 		if (c.count && queue_set_empty(&c.ready)) {
-			ns = r.one_in(3) ? r.below(3) * quantum : r.below(1u << 31) * uint64_t{ 64 };
+			ns = r.one_in(3) ? r.below(3) * quantum :
+			     r.below(1u << 31) * uint64_t{ 64 };
 			arbiter_idle(&c, ns);
 			rtl.ask(kind_idle, 0, 0, ns / quantum);
 		}
@@ -224,12 +225,17 @@ bool run_seed(uint64_t seed, unsigned int steps, uint64_t *most)
 	return true;
 }
 
+unsigned int number(const char *text)
+{
+	return static_cast<unsigned int>(strtoul(text, nullptr, 0));
+}
+
 } /* namespace */
 
 int main(int argc, char **argv)
 {
-	unsigned int steps = argc > 1 ? static_cast<unsigned int>(strtoul(argv[1], nullptr, 0)) : 20000;
-	unsigned int first = argc > 2 ? static_cast<unsigned int>(strtoul(argv[2], nullptr, 0)) : 1;
+	unsigned int steps = number(argc > 1 ? argv[1] : "20000");
+	unsigned int first = number(argc > 2 ? argv[2] : "1");
 	unsigned int seeds = argc > 2 ? 1 : 4, failed = 0;
 	uint64_t most = 0;
 

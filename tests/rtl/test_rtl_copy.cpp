@@ -5,8 +5,8 @@
  *
  * The reference walks the page tables for each byte's page and moves bytes one after the other, as
  * docs/hardware.md, 5 and 7, says. Memory, faults, finished rows and the number of translations are
- * equal. The bus answers late, in any order, in parts, and not at all where there is no memory; it is
- * turned off at times. The TLB is invalidated at any time, and copies are stopped.
+ * equal. The bus answers late, in any order, in parts, and not at all where there is no memory; it
+ * is turned off at times. The TLB is invalidated at any time, and copies are stopped.
  *
  * test_rtl_copy [OPERATIONS [SEED]]: prints a line for each seed, and the seed that fails.
  */
@@ -33,7 +33,7 @@ constexpr uint64_t host_base = 0x7a5'1234'0000;	/* bus address of host memory */
 constexpr uint64_t mem_size = 4 << 20;		/* of the card: LOG_MEM */
 constexpr uint64_t clocks_most = 4'000'000;	/* an operation takes less */
 
-/* Host memory: pages to read, pages to write, and page tables: contexts' first level, 4 pages each. */
+/* Host memory: pages to read, pages to write, and page tables: 4 pages each for a first level. */
 constexpr size_t read_page = 0, write_page = pages, table_page = 2 * pages;
 constexpr size_t second_tables = 8;		/* of each context */
 constexpr size_t host_pages = 256 + contexts * (4 + second_tables) + 4;
@@ -151,8 +151,8 @@ uint8_t *byte_of(memory &m, uint64_t leaf, uint64_t address)
 }
 
 /*
- * Executes a descriptor. With @touched, it goes on after a fault, at the next byte, as a card may have
- * written behind one; each byte that it writes is 1 there.
+ * Executes a descriptor. With @touched, it goes on after a fault, at the next byte, as a card may
+ * have written behind one; each byte that it writes is 1 there.
  */
 outcome execute(memory &m, const bool *enabled, const descriptor &d, memory *touched)
 {
@@ -313,7 +313,7 @@ void rig::take(bool of_card)
 	w.open = !last;
 }
 
-/* Offers an answer in this clock: of the bus any, in parts of 64 bytes, of card memory the first. */
+/* Offers an answer in this clock: any of the bus, in parts of 64 bytes; the first of card memory. */
 bool rig::answer(bool of_card)
 {
 	static const uint8_t nothing[16] = {};
@@ -372,8 +372,8 @@ void rig::tick()
 	clocks++;
 	/* What was translated before an invalidation is finished when it ends. */
 	if (invalidating && !top->invalidating &&
-	    (!bus.empty() || !card.empty() || writes[0].open || writes[1].open || top->bus_request ||
-	     top->mem_request))
+	    (!bus.empty() || !card.empty() || writes[0].open || writes[1].open ||
+	     top->bus_request || top->mem_request))
 		fail("ends an invalidation early");
 	invalidating = top->invalidating;
 }
@@ -453,8 +453,8 @@ outcome rig::run(const descriptor &d, bool disturb, bool stop)
 /* ---- Random page tables and descriptors ---------------------------------- */
 
 /*
- * Device addresses: 2 MiB each of the first-level indices 0 (from page 1 on), 1, 2, 3 and 2047. Sources
- * are in the first three; what they map is not written by any copy.
+ * Device addresses: 2 MiB each of some first-level indices, 0 from page 1 on. Sources are in the
+ * first three; what they map is not written by any copy.
  */
 constexpr uint32_t firsts[] = { 0, 1, 2, 3, 4, 2047 };
 constexpr unsigned int source_firsts = 3;
@@ -490,14 +490,15 @@ void make_tables(memory &m, rng &r, unsigned int context)
 	for (size_t n = 0; n < sizeof(firsts) / sizeof(*firsts); n++) {
 		bool source = n < source_firsts;
 		uint64_t entry = bus_address(second_of(context, n)) | VTA_PTE_VALID;
-		bool mostly = r.one_in(3);	/* pages follow each other */
+		bool mostly = r.one_in(3);	/* pages are mapped again */
 		uint64_t leaf = random_leaf(r, source);
 
 		for (size_t i = 0; i < 512; i++) {
 			uint64_t next = random_leaf(r, source);
 
-			if (mostly && !r.one_in(8) && (next & VTA_PTE_CARD) == (leaf & VTA_PTE_CARD) &&
-			    i % 16)
+			/* The last entry again, of the same memory. */
+			if (mostly && i % 16 && !r.one_in(8) &&
+			    (next & VTA_PTE_CARD) == (leaf & VTA_PTE_CARD))
 				next = leaf;
 			put_word(m, second_of(context, n), i, next);
 			leaf = next;
@@ -595,8 +596,8 @@ void print(const char *who, const outcome &o)
 bool check(const descriptor &d, const outcome &seen, const outcome &expected, bool again,
 	   bool memory_same)
 {
-	bool ok = memory_same && seen.reason == expected.reason && seen.address == expected.address &&
-		  seen.at_source == expected.at_source && seen.rows == expected.rows &&
+	bool ok = memory_same && seen.reason == expected.reason &&
+		  seen.address == expected.address && seen.at_source == expected.at_source && seen.rows == expected.rows &&
 		  (expected.reason || again || seen.translations == expected.translations);
 
 	if (ok)
@@ -671,12 +672,17 @@ bool run_seed(uint64_t seed, unsigned int count, uint64_t *bytes, uint64_t *cloc
 	return true;
 }
 
+unsigned int number(const char *text)
+{
+	return static_cast<unsigned int>(strtoul(text, nullptr, 0));
+}
+
 } /* namespace */
 
 int main(int argc, char **argv)
 {
-	unsigned int count = argc > 1 ? static_cast<unsigned int>(strtoul(argv[1], nullptr, 0)) : 400;
-	unsigned int first = argc > 2 ? static_cast<unsigned int>(strtoul(argv[2], nullptr, 0)) : 1;
+	unsigned int count = number(argc > 1 ? argv[1] : "400");
+	unsigned int first = number(argc > 2 ? argv[2] : "1");
 	unsigned int seeds = argc > 2 ? 1 : 8, faults = 0, failed = 0;
 	uint64_t bytes = 0, clocks = 0;
 

@@ -2,7 +2,9 @@
 /*
  * test_rtl_descriptor.cpp - random descriptors through the check in RTL and that of the contract
  *
- * Most have one thing wrong or none, with sizes near the limits. test_rtl_descriptor [DESCRIPTORS [SEED]]
+ * Most have one thing wrong or none, with sizes near the limits.
+ *
+ * test_rtl_descriptor [DESCRIPTORS [SEED]]
  */
 #include <cinttypes>
 #include <cstdio>
@@ -90,9 +92,9 @@ bool check(Vvta_descriptor &top, rng &r)
 		same &= top.copy_cycles == least;
 	if (same)
 		return true;
-	printf("# reason %u access %u address 0x%" PRIx32 " unit %u, not reason %d access %d address "
-	       "0x%" PRIx32 ", with limit %" PRIu64 " of\n#", top.reason, top.access, top.address,
-	       top.unit, want.reason, want.access, want.addr, limit);
+	printf("# reason %u access %u address 0x%" PRIx32 " unit %u, not reason %d access %d "
+	       "address 0x%" PRIx32 ", with limit %" PRIu64 " of\n#", top.reason, top.access,
+	       top.address, top.unit, want.reason, want.access, want.addr, limit);
 	for (unsigned int i = 0; i < 16; i++)
 		printf(" %" PRIx32, static_cast<uint32_t>(top.descriptor[i]));
 	printf("\n");
@@ -103,7 +105,7 @@ bool check(Vvta_descriptor &top, rng &r)
 
 int main(int argc, char **argv)
 {
-	unsigned int count = argc > 1 ? static_cast<unsigned int>(strtoul(argv[1], nullptr, 0)) : 200000;
+	auto count = static_cast<unsigned int>(strtoul(argc > 1 ? argv[1] : "200000", nullptr, 0));
 	rng r = { (argc > 2 ? strtoull(argv[2], nullptr, 0) : 1) * 0x9e3779b97f4a7c15 + 1 };
 	VerilatedContext context;
 	auto top = std::make_unique<Vvta_descriptor>(&context);
@@ -112,6 +114,7 @@ int main(int argc, char **argv)
 	top->reset = 0;
 	while (n < count && check(*top, r))
 		n++;
-	printf("%sok 1 - %u descriptors are checked as the contract says\n", n < count ? "not " : "", n);
+	printf("%sok 1 - %u descriptors are checked as the contract says\n",
+	       n < count ? "not " : "", n);
 	return n < count;
 }

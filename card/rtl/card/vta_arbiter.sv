@@ -2,8 +2,8 @@
 // Shares an engine between groups of queues (docs/hardware.md, 6, "Scheduling"): credits of groups,
 // turns, and the queues of a group in a round by priority.
 //
-// It does one thing at a time. Rounds in which no group would be chosen are added up, so a choice takes
-// some 20 clocks for each group with a ready queue and 4 for each group, whatever the groups owe.
+// It does one thing at a time. Rounds in which no group would be chosen are added up, so a choice
+// takes some 20 clocks for each group with a ready queue and 4 for each group, whatever they owe.
 module vta_arbiter #(
 	parameter int QUEUES = 16,		// at most 256
 	parameter int GROUPS = 16,		// the same

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes COPY and FILL (docs/hardware.md, 7): reads rows ahead, by lines of their memory, and writes
-// them 16 bytes at a time.
+// Executes COPY and FILL (docs/hardware.md, 7): reads rows ahead, by lines of their memory, and
+// writes them 16 bytes at a time.
 //
 // The first fault is that of the first byte that could not be copied, of its read before its write.
 module vta_copy #(

@@ -2,8 +2,8 @@
 // Translates accesses by device address (docs/hardware.md, 5): cuts them into pieces of one line of
 // memory, and finds each piece's page in the client's last translation, the TLB or the page tables.
 //
-// A line is the most that a transaction may have, so no piece crosses a page. A piece that cannot be
-// accessed is the last of its request. An invalidation waits until what was translated is finished.
+// A line is the most that a transaction may have, so no piece crosses a page. A piece that cannot
+// be accessed is the last of its request. An invalidation waits until what was translated is finished.
 module vta_translate #(
 	parameter int CLIENTS = 2,
 	parameter int LOG_CLIENTS = 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// No transaction begins while bus mastering is off, but a write that has begun is finished; a request
-// stays as it is until it is taken; a write's transfers follow each other.
+// No transaction begins while bus mastering is off, but a write that has begun is finished; a
+// request stays as it is until it is taken; a write's transfers follow each other.
 module link (
 	input logic clk,
 	input logic on, transfer, transfer_last, read, walk, request_ready,
