@@ -553,7 +553,7 @@ static int check_data(void *priv, const struct vtac_pass *pass, struct vtac_grap
 /* Would the output replace a file that the command reads? */
 static bool replaces_input(const struct compile *c)
 {
-	const char *read[] = { c->model, c->config, c->labels_file, c->classes_file };
+	const char * const read[] = { c->model, c->config, c->labels_file, c->classes_file };
 
 	for (unsigned int i = 0; i < sizeof(read) / sizeof(*read); i++)
 		if (read[i] && output_replaces(c->output, read[i]))
