@@ -388,7 +388,7 @@ static int open_files(struct vtac_net *net, struct files *f, struct vtac_images 
 {
 	unsigned int n = f->how->n_files;
 
-	f->of = calloc(n + 1u, sizeof(*f->of));
+	f->of = calloc(n + 1u, sizeof(struct vtac_image_files *));
 	if (!f->of)
 		return vtac_fail(net->g, NULL, "Out of memory.");
 	for (unsigned int k = 0; k < n; k++) {

@@ -80,7 +80,8 @@ int fuse_dead_taps(struct vtac_graph *g, struct vtac_node *node)
 	struct vtac_tensor *t;
 	float *to;
 
-	if (node->op != VTAC_CONV || !fuse_is_const(from) || vtac_elements(node->out[0]) < 1)
+	if (node->op != VTAC_CONV || !from || !fuse_is_const(from) ||
+	    vtac_elements(node->out[0]) < 1)
 		return 0;
 	for (int i = 0; i < 2; i++) {
 		find_live(w, i, node->in[0]->dims[2 + i], node->out[0]->dims[2 + i], &first[i],

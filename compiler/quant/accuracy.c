@@ -221,7 +221,7 @@ static int pair_tensors(struct measure *m)
 {
 	const struct vtac_graph *g = m->quantised;
 
-	m->as = calloc(g->next_id + 1u, sizeof(*m->as));
+	m->as = calloc(g->next_id + 1u, sizeof(const struct vtac_tensor *));
 	m->wanted = calloc(m->real->next_id + 1u, sizeof(*m->wanted));
 	if (!m->as || !m->wanted)
 		return vtac_fail(m->quantised, NULL, "Out of memory.");

@@ -43,7 +43,7 @@ bool cpu_is_depthwise(const struct vtacpu_window *w)
 
 static struct strip choose_strip(const struct vtacpu_window *w)
 {
-	struct strip s, more;
+	struct strip s = { 0 }, more;
 
 	size_strip(w, 1, &s);
 	while (s.rows < w->oh && size_strip(w, s.rows + 1, &more) && strip_floats(&more) <= FLOATS)

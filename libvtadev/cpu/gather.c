@@ -212,7 +212,7 @@ CPU_BODY scatter_rows(const struct vtacpu_elements *p, void *const *io, uint32_t
 		      uint32_t index_type, uint32_t op)
 {
 	struct cpu_places at = { .rank = p->rank - 1, .dims = p->index_dims };
-	uint32_t stride[VTACPU_RANK_MAX], n = p->index_dims[p->rank - 1];
+	uint32_t stride[VTACPU_RANK_MAX] = { 0 }, n = p->index_dims[p->rank - 1];
 	size_t places = (size_t)cpu_count(p->index_dims, p->rank), own = strides_but(p, stride);
 	size_t step = stride[p->rank - 1];
 

@@ -298,7 +298,8 @@ static void end_part(struct samples *s, uint32_t bin, uint32_t from, bool first,
 static void add_bin(const struct vtacpu_roi_align *p, const struct region *r, uint32_t bin,
 		    struct samples *s, const float *x, float *y)
 {
-	float top = r->top + (float)(bin / p->ow) * r->height;
+	uint32_t row = bin / p->ow;
+	float top = r->top + (float)row * r->height;
 	float left = r->left + (float)(bin % p->ow) * r->width;
 	uint32_t from = s->count;
 	bool first = true;

@@ -363,7 +363,7 @@ static int ocl_copy(void *device, const struct vtadev_device_rows *r)
 	cl_command_queue queue = ocl->queues[r->width * r->rows < BULK ? WORDS : BULKS];
 	const size_t none[3] = { 0 }, region[3] = { r->width, r->rows, 1 };
 	const size_t to[3] = { (size_t)r->dst.offset }, from[3] = { (size_t)r->src.offset };
-	cl_event done;
+	cl_event done = NULL;	/* of no rows: there is none */
 	cl_int err;
 
 	if (r->dst.ptr)
@@ -376,7 +376,7 @@ static int ocl_copy(void *device, const struct vtadev_device_rows *r)
 					       NULL, &done);
 	else
 		err = copy_inside(ocl, queue, r, &done);
-	return check_call(ocl, "copy", err ? err : rack_wait(queue, done));
+	return check_call(ocl, "copy", err || !done ? err : rack_wait(queue, done));
 }
 
 /* ---- Cores ---- */
