@@ -53,7 +53,7 @@ static void check_stats(const struct vtac_tensor *t)
 	assert_memory_equal(s->hist, hist, sizeof(s->hist));
 	for (int64_t c = 0; c < t->dims[1]; c++) {
 		assert_true(s->most[c] == most[c]);
-		assert_true(fabs(s->mean[c] - mean[c]) < 0x1p-30);
+		assert_true(fabs(s->mean[c] - mean[c]) < 0.000000001);
 	}
 	free(values);
 	free(mean);
