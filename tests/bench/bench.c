@@ -20,9 +20,13 @@
 
 #define CONTROL		"/dev/virtio-ports/vta-emu%u"
 #define CARDS_MAX	7
-/* Less than this part of a sum of least times is no change; and the most sets of rounds. */
+/*
+ * Less than this part of a sum of least times is no change; the most sets of rounds, and as many
+ * in a row without a change are enough.
+ */
 #define SETTLED		0.003
-#define SETS_MOST	6u
+#define SETS_MOST	20u
+#define SETS_CALM	3u
 
 static _Noreturn void die(const char *what, const char *why)
 {
@@ -234,7 +238,8 @@ bool is_unsettled(const struct bench *bench, struct settling *settling, double l
 	bool changed = !settling->sets || least < settling->least * (1 - SETTLED);
 
 	settling->least = least;
-	return ++settling->sets < bench_times(bench, SETS_MOST) && changed;
+	settling->calm = changed ? 0 : settling->calm + 1;
+	return ++settling->sets < bench_times(bench, SETS_MOST) && settling->calm < SETS_CALM;
 }
 
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count)
