@@ -112,8 +112,8 @@ struct ratio {
 };
 
 /*
- * Sets of rounds of things that are compared by their least times. Another set is needed until three
- * in a row have each brought the sum of these times down by less than 0.3 %, at most twenty.
+ * Sets of rounds of things that are compared by their least times. Another set is needed until
+ * three in a row have each brought the sum of these times down by less than 0.3 %, at most twenty.
  */
 struct settling {
 	double least;
