@@ -15,7 +15,7 @@ struct crew {
 	pthread_mutex_t lock;		/* protects what follows, and the jobs' own fields */
 	pthread_cond_t given, done;	/* items, or the end; a job's last item */
 	bool end;
-	struct crew_job *jobs;		/* with items that nobody has begun; the last one first */
+	struct crew_job *jobs;		/* with items that are not begun; the last one first */
 	atomic_uint idle;		/* threads that wait for @given */
 	unsigned int threads;
 	pthread_t ids[];

@@ -19,7 +19,7 @@ struct crew;
  * @run: runs item @i, in any thread
  * @arg: for @run
  * @n: number of items
- * @next: the crew's, like what follows: the next item that nobody has begun
+ * @next: the crew's, as are those below: the next item that is not begun
  * @left: items that have not ended
  * @link: the job that was given before it
  */

@@ -18,7 +18,7 @@ struct measure {
 	const struct vtac_tensor **as;	/* by tensor id of the quantised one; NULL: not compared */
 	bool *wanted;			/* by tensor id of the float graph: compared */
 	uint64_t bytes;			/* of these */
-	/* What follows is added to in the images' turns: of a tensor, and the last one. */
+	/* Sums that images add to in their turns: one for a tensor, and the last one. */
 	double *signal, *noise;		/* by tensor id of the quantised graph */
 	double *each;			/* likewise: the sum of each image's ratio, in dB */
 	struct vtac_accuracy *accuracy;
