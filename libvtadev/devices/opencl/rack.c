@@ -42,6 +42,9 @@ cl_int rack_wait(cl_command_queue queue, cl_event event)
 		else
 			nanosleep(&pause, NULL);
 	}
+	/* A copy must not go on when its memory is given back. */
+	if (err)
+		clWaitForEvents(1, &event);
 	clReleaseEvent(event);
 	return err ? err : status;
 }
