@@ -22,7 +22,7 @@ $(call program,$(RTL_TEST_DIR)/test_rtl_graphs,tests/vtac/programs/test_graphs.c
 	$(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) $(EMU_LIB),$$(VTAC_LIBS) $$(EMU_LIBS) -lcmocka)
 CHECK_PROGRAMS += $(addprefix $(RTL_TEST_DIR)/test_rtl_,layers $(if $(VTAC_HAVE),graphs))
 
-# $(call rtl-part,TEST,MODULE,OPTIONS,LIBRARIES): a part of the card and its test in one program
+# $(call rtl-part,TEST,MODULE,OPTIONS,OTHERS): a part of the card and its test in one program
 define rtl-part
 $(RTL_TEST_DIR)/$(1): tests/rtl/$(1).cpp $$(RTL_CARD_SOURCES) uapi/vta.h contract/vta_regs.h $(4)
 	@mkdir -p $$(@D)
@@ -33,7 +33,7 @@ $(RTL_TEST_DIR)/$(1): tests/rtl/$(1).cpp $$(RTL_CARD_SOURCES) uapi/vta.h contrac
 		{ cat $$@.log; exit 1; }
 CHECK_PROGRAMS += $$(if $$(RTL_HAVE),$(RTL_TEST_DIR)/$(1))
 endef
-$(eval $(call rtl-part,test_rtl_copy,vta_copier))
+$(eval $(call rtl-part,test_rtl_copy,copier,,tests/rtl/copier.sv))
 $(eval $(call rtl-part,test_rtl_arbiter,vta_arbiter,-GQUEUES=40 -GGROUPS=12,$(EMU_LIB)))
 $(eval $(call rtl-part,test_rtl_descriptor,vta_descriptor))
 RTL_PARTS := $(addprefix $(RTL_TEST_DIR)/test_rtl_,copy arbiter descriptor)

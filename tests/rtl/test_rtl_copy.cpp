@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "Vvta_copier.h"
+#include "Vcopier.h"
 #include "verilated.h"
 
 #include "vta.h"
@@ -234,7 +234,7 @@ private:
 	bool answer(bool card);
 
 	VerilatedContext context;
-	std::unique_ptr<Vvta_copier> top;
+	std::unique_ptr<Vcopier> top;
 	rng &random;
 	memory &m;
 	bool slow = false;
@@ -254,7 +254,7 @@ rig::rig(rng &random, memory &m) : random(random), m(m)
 {
 	context.randReset(2);
 	context.randSeed(static_cast<int>(random.next() & 0x7fffffff));
-	top = std::make_unique<Vvta_copier>(&context);
+	top = std::make_unique<Vcopier>(&context);
 	top->start = top->stop = top->root_write = top->invalidate = 0;
 	top->bus_on = 1;
 	top->short_lines = random.one_in(2);

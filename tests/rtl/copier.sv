@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// The copy engine with its way to memory: what tests of the two simulate.
-module vta_copier #(
+// SPDX-License-Identifier: GPL-2.0-only
+// The copy engine with its way to memory, for the tests of the two.
+module copier #(
 	parameter int LOG_PAGES = 4,
 	parameter int LOG_TABLES = 2,
 	parameter int LOG_CONTEXTS = 8,
