@@ -57,6 +57,16 @@ printf '5 0\n' >out/short.time
 printf '50 0\n' >out/long.time
 run short="me=short; $order" long="me=long; $order" new="me=new; $order" >/dev/null
 same "run: what is new first, then the longest" "new long short" "$(paste -sd' ' order)"
+# Under pipefail a writer that is ended by SIGPIPE fails its pipe, now and then.
+(
+	cd "$here/.."
+	git grep -lE '^set -.*pipefail' -- . ':!*.md' | sort - <(git ls-files 'tools/vm/*.sh') -u |
+		xargs grep -nHE '\|[[:space:]]*(head|grep -[a-zA-Z]*q)\b' |
+		grep -vE "sh -c|head -c|harness\.sh:" || true
+) >"$tap_log"
+result "scripts with pipefail: no reader ends before its writer" \
+	"$([ ! -s "$tap_log" ]; echo $?)"
+
 same "run: times are kept" 3 "$(cat out/short.time out/long.time out/new.time | grep -cE '^[0-9]+ [0-9]+$')"
 same "run: what has not begun in time is left out" "0 passed, 0 failed, 2 skipped, status 0" \
 	"$(run -t 0 a='echo ok 1' b='echo ok 1')"

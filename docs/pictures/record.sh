@@ -17,7 +17,7 @@ export VTADEV_PLUGINS=$PWD/build/lib
 
 make -s userspace build/tests/bench/host/conv
 tests/vtac/models/fetch mnist
-echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) processors" \
+echo "$(awk -F ': ' '/^model name/ && !n++ { print $2 }' /proc/cpuinfo), $(nproc) processors" \
 	> "$here/machine.txt"
 build/tools/vtac compile -q --calibrate="$models/mnist-calib.npy" \
 	--measure="$models/mnist-test.npy" -o "$dir/mnist.vtap" "$models/mnist.onnx"

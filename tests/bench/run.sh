@@ -73,7 +73,7 @@ facts=$(
 	qemu_find
 	qemu=(qemu-system-x86_64)
 	[ -z "$qemu_root" ] || qemu=("${chroot_run[@]}" "$qemu_root" /usr "${qemu[@]}")
-	echo "machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
+	echo "machine=$(awk -F ': ' '/^model name/ && !n++ { print $2 }' /proc/cpuinfo)," \
 		"$(nproc) processors, Linux $(uname -r)"
 	version=$("${qemu[@]}" --version)
 	echo "qemu=$(sed -n 's/^QEMU emulator version //p' <<<"$version")"

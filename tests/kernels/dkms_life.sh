@@ -97,7 +97,7 @@ failed_build() {
 	cat /tmp/said
 	[ "$status" -ne 0 ] || fail "dkms does not report it" || return
 	[ "$(grep -c '^Error!' /tmp/said)" -eq 1 ] || fail "not one message" || return
-	grep -A 3 '^Error!' /tmp/said | grep -q "make.log" || fail "it names no log"
+	grep -q "make.log" <<<"$(grep -A 3 '^Error!' /tmp/said)" || fail "it names no log"
 }
 
 log_says_why() {
@@ -113,7 +113,7 @@ package_manager() {
 	holds "$old" "$next" &&
 		dkms remove -m vta -v "$broken" --all &&
 		dpkg --force-depends --configure --pending &&
-		dpkg-query -W -f '${db:Status-Status}' "linux-headers-$new" | grep -qx installed &&
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "linux-headers-$new")" = installed ] &&
 		dkms autoinstall -k "$new" && holds "$new" "$next"
 }
 

@@ -57,8 +57,8 @@ add_up() {
 
 # The compiler's name in the module that it made.
 compiler() {
-	readelf -p .comment "$1" 2>/dev/null | grep -o 'GCC: .*\|clang version.*' | head -n 1 |
-		sed 's/^GCC: (.*) \([0-9.]*\).*/gcc \1/'
+	readelf -p .comment "$1" 2>/dev/null | grep -o 'GCC: .*\|clang version.*' |
+		sed -n '1s/^GCC: (.*) \([0-9.]*\).*/gcc \1/; 1p'
 }
 
 # make_module SUITE RELEASE: each line of output but for the lack of a vmlinux is taken for a

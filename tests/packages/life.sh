@@ -89,7 +89,7 @@ nodes_have_a_group() {
 }
 
 emulator_runs() {
-	vta-emu --version && vta-vm help | grep -q 'vm run'
+	vta-emu --version && grep -q 'vm run' <<<"$(vta-vm help)"
 }
 
 manuals_are_there() {

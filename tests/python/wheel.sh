@@ -14,7 +14,7 @@ skip_all() {
 }
 echo "TAP version 13"
 "$python" -c 'import setuptools, wheel, pip' 2> /dev/null || skip_all "there is no pip, setuptools or wheel for $python"
-make -s -n wheel-parts WHEEL_PACKAGE=/nonexistent 2> /dev/null | grep -q _compiler ||
+grep -q _compiler <<<"$(make -s -n wheel-parts WHEEL_PACKAGE=/nonexistent 2> /dev/null)" ||
 	skip_all "the packages of the extension or of the compiler are missing"
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-wheel.XXXXXX")
 trap 'rm -rf "$dir"' EXIT

@@ -29,7 +29,7 @@ static() {
 	nm -g --defined-only "$lib/libvta_driver.a" | awk '$2 == "T" { print $3 }' | sort
 }
 dynamic() {
-	readelf -d "$lib/libvta_driver.so" | grep -q "$1.*\[$2\]"
+	grep -q "$1.*\[$2\]" <<<"$(readelf -d "$lib/libvta_driver.so")"
 }
 
 declared > "$dir/declared"
@@ -126,7 +126,7 @@ pkg_config() {
 	version=$(sed -n 's/^#define VTA_VERSION[[:space:]]*"\(.*\)"/\1/p' uapi/vta.h)
 	export PKG_CONFIG_PATH=$lib/pkgconfig
 	pkg-config --exists --print-errors "vta_driver = $version" &&
-		pkg-config --libs vta_driver | grep -qw -- -lvta_driver
+		grep -qw -- -lvta_driver <<<"$(pkg-config --libs vta_driver)"
 }
 
 echo "TAP version 13"

@@ -119,7 +119,7 @@ kernel_unpack() {
 	# The last four bytes are the length of what is packed.
 	tail -c +$((offset + 1)) "$image" | head -c $((length - 4)) |
 		"${unpack[@]}" >"$out" 2>/dev/null || true
-	if ! readelf -n "$out" 2>/dev/null | grep -q '0x00000012'; then
+	if ! grep -q '0x00000012' <<<"$(readelf -n "$out" 2>/dev/null)"; then
 		cp "$image" "$out"
 	fi
 }
