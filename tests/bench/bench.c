@@ -20,14 +20,6 @@
 
 #define CONTROL		"/dev/virtio-ports/vta-emu%u"
 #define CARDS_MAX	7
-/*
- * Less than this part of a sum of least times is no change; the most sets of rounds, and as many
- * in a row without a change are enough.
- */
-#define SETTLED		0.003
-#define SETS_MOST	20u
-#define SETS_CALM	3u
-
 static _Noreturn void die(const char *what, const char *why)
 {
 	fflush(stdout);
@@ -231,15 +223,6 @@ struct ratio ratio_in(const struct samples *samples)
 		squares += (log(samples->ns[i]) - mean) * (log(samples->ns[i]) - mean);
 	wide = n > 1 ? student_t(n - 1) * sqrt(squares / (n - 1) / n) : INFINITY;
 	return (struct ratio) { exp(mean), exp(mean - wide), exp(mean + wide) };
-}
-
-bool is_unsettled(const struct bench *bench, struct settling *settling, double least)
-{
-	bool changed = !settling->sets || least < settling->least * (1 - SETTLED);
-
-	settling->least = least;
-	settling->calm = changed ? 0 : settling->calm + 1;
-	return ++settling->sets < bench_times(bench, SETS_MOST) && settling->calm < SETS_CALM;
 }
 
 struct times times_of(double (*fn)(void *arg), void *arg, unsigned int count)

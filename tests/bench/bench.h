@@ -111,19 +111,6 @@ struct ratio {
 	double low, high;
 };
 
-/*
- * Sets of rounds of things that are compared by their least times. Another set is needed until
- * three in a row have each brought the sum of these times down by less than 0.3 %, at most twenty.
- */
-struct settling {
-	double least;
-	unsigned int sets;
-	unsigned int calm;		/* of the last ones, without a change */
-};
-
-/* Counts a set, after which the sum is @least. Returns true if another one is needed. */
-bool is_unsettled(const struct bench *bench, struct settling *settling, double least);
-
 /* At least two samples, by Student's t. */
 struct ratio ratio_in(const struct samples *samples);
 

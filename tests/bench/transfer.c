@@ -24,6 +24,10 @@
 #define ROUNDS_NS	3e7
 #define ROUNDS_MIN	3.0
 #define ROUNDS_MAX	40.0
+/* Of sets of rounds: a smaller part of the sum of least times is no change. */
+#define SETTLED		0.003
+#define SETS_MOST	20u
+#define SETS_CALM	3u
 
 /* Smaller ones are the CPU's, which writes to an emulated card as fast as to memory. */
 static const size_t sizes[] = { 1 * MIB, 4 * MIB, 16 * MIB, LARGEST };
@@ -91,6 +95,26 @@ static double transfer_ns(struct setup *s, enum way w, size_t bytes)
 	else
 		must(vtadev_download(s->bench->queue, s->card, 0, user, bytes), "download");
 	return (now_ns() - start) / s->bench->slowness;
+}
+
+/*
+ * Sets of rounds. Another one is needed until SETS_CALM in a row have each brought the sum of the
+ * least times down by less than SETTLED, at most SETS_MOST.
+ */
+struct settling {
+	double least;
+	unsigned int sets;
+	unsigned int calm;		/* of the last ones, without a change */
+};
+
+/* Counts a set, after which the sum is @least. Returns true if another one is needed. */
+static bool is_unsettled(const struct bench *bench, struct settling *settling, double least)
+{
+	bool changed = !settling->sets || least < settling->least * (1 - SETTLED);
+
+	settling->least = least;
+	settling->calm = changed ? 0 : settling->calm + 1;
+	return ++settling->sets < bench_times(bench, SETS_MOST) && settling->calm < SETS_CALM;
 }
 
 static unsigned int rounds(const struct setup *s, double ns)
