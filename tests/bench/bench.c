@@ -20,6 +20,7 @@
 
 #define CONTROL		"/dev/virtio-ports/vta-emu%u"
 #define CARDS_MAX	7
+
 static _Noreturn void die(const char *what, const char *why)
 {
 	fflush(stdout);

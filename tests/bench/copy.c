@@ -305,8 +305,11 @@ static void one_size(const struct setup *s, size_t bytes, struct json_object *li
 
 	memcpys.count = 0;
 	medians.count = 0;
-	for (unsigned int i = 0; i < COLUMNS; i++)
-		cells[i].times.count = cells[i].same.count = cells[i].parts.count = 0;
+	for (unsigned int i = 0; i < COLUMNS; i++) {
+		cells[i].times.count = 0;
+		cells[i].same.count = 0;
+		cells[i].parts.count = 0;
+	}
 	for (unsigned int r = 0; r < bench_times(s->bench, ROUNDS) ||
 	     (bytes >= TARGET_MIN && r < bench_times(s->bench, ROUNDS_MOST) && !is_clear(s, cells));
 	     r++) {
