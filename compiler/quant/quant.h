@@ -66,6 +66,12 @@ float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, doubl
 		       int levels);
 
 /*
+ * Returns the largest value that results of @levels steps should have: other images have greater
+ * ones than those counted, which clipping changes much and coarser steps do not.
+ */
+float vtac_stats_beyond(const struct vtac_stats *s, int levels);
+
+/*
  * precision.c: the reason why the output of @node can have no finer steps than 8 bits, as a part of
  * a sentence; NULL: it can
  */

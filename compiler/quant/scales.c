@@ -58,13 +58,6 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 	}
 }
 
-/*
- * Results are not clipped: a classifier's answer is its greatest value, and a picture's brightest
- * pixel is visible. Other images may have greater values than those of calibration.
- */
-#define SCORE_MARGIN	2.0f
-#define PICTURE_MARGIN	1.02f
-
 static bool leaves_card(const struct vtac_graph *g, const struct vtac_tensor *t)
 {
 	for (unsigned int i = 0; i < t->n_users; i++)
@@ -74,16 +67,11 @@ static bool leaves_card(const struct vtac_graph *g, const struct vtac_tensor *t)
 	return vtac_is_output(g, t);
 }
 
-/* A value for each class, and no picture. */
-static bool has_scores(const struct vtac_tensor *t)
-{
-	for (int i = 2; i < t->rank; i++)
-		if (t->dims[i] != 1)
-			return false;
-	return t->rank >= 2;
-}
-
-/* The greatest |x| that @t's integers have to reach if they have @levels on that side. */
+/*
+ * The greatest |x| that @t's integers have to reach if they have @levels on that side. Results are
+ * not clipped: a classifier's answer is its greatest value, and a picture's brightest pixel is
+ * visible.
+ */
 static float reach_of(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
 	float range;
@@ -93,7 +81,7 @@ static float reach_of(const struct quantiser *q, const struct vtac_tensor *t, in
 	range = vtac_stats_range(t->stats, leaves_card(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
 				 q->how.percentile, levels);
 	if (leaves_card(q->g, t) && q->how.range != VTAC_RANGE_MAX)
-		range *= has_scores(t) ? SCORE_MARGIN : PICTURE_MARGIN;
+		range = vtac_stats_beyond(t->stats, levels);
 	/* Of a tensor that is always 0, anything will do. */
 	return range > 1 / 1e20f ? range : 1;
 }

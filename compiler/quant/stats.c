@@ -363,3 +363,32 @@ float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, doubl
 		      VTAC_BINS;
 	return cut < most ? cut : most;
 }
+
+/* The greatest values are taken for a tail: as many as their number's root, and these at least. */
+#define TAIL_LEAST	4
+
+/*
+ * The greatest of N values is M, and beyond a lower threshold they are b on average: a tail is taken
+ * for exponential. With a range R the squared error of a value is R^2 / (12 levels^2) by rounding,
+ * and 2 b^2 exp((M - R) / b) / N by clipping. The sum is least with
+ *	R = M + b ln(12 levels^2 b / (N R))
+ */
+float vtac_stats_beyond(const struct vtac_stats *s, int levels)
+{
+	double wanted = fmax(sqrt((double)s->count), TAIL_LEAST), n = 0, sum = 0, beyond, odds;
+	float most = fmaxf(-s->lo, s->hi);
+	unsigned int i = VTAC_BINS;
+
+	if (!s->range || !(most > 0))
+		return most;
+	while (i > 0 && n < wanted) {
+		i--;
+		n += (double)s->hist[i];
+		sum += (double)s->hist[i] * (i + 0.5);
+	}
+	if (n < 1)
+		return most;
+	beyond = (sum / n - i) * (double)s->range / VTAC_BINS;
+	odds = 12.0 * levels * levels * beyond / ((double)s->count * (double)most);
+	return odds > 1 ? most + (float)(beyond * log(odds)) : most;
+}
