@@ -170,6 +170,70 @@ static OrtStatus *sort_values(struct graph *g)
 	return NULL;
 }
 
+/* ---- the order of nodes ---- */
+
+/* The place of a node in an order: the file's, then ONNX Runtime's */
+struct place {
+	size_t id, number;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *p = a, *q = b;
+
+	if (p->id != q->id)
+		return p->id < q->id ? -1 : 1;
+	return p->number < q->number ? -1 : p->number > q->number;
+}
+
+/* Find the places of nodes: one that the file lacks is placed before the first that needs it. */
+static OrtStatus *find_places(const struct graph *g, struct place *places)
+{
+	for (size_t i = 0; i < g->n_nodes; i++) {
+		places[i].number = i;
+		TRY(ort->Node_GetId(g->nodes[i].node, &places[i].id));
+	}
+	for (size_t i = g->n_nodes; i--;)
+		for (size_t k = 0; k < g->nodes[i].n_in; k++) {
+			size_t v = g->nodes[i].in[k];
+			ptrdiff_t p = v == NO_VALUE ? -1 : g->values[v].producer;
+
+			if (p >= 0 && places[p].id > places[i].id)
+				places[p].id = places[i].id;
+		}
+	return NULL;
+}
+
+/* Set the producers of values. */
+static void find_producers(struct graph *g)
+{
+	for (size_t i = 0; i < g->n_nodes; i++)
+		for (size_t k = 0; k < g->nodes[i].n_out; k++)
+			if (g->nodes[i].out[k] != NO_VALUE)
+				g->values[g->nodes[i].out[k]].producer = (ptrdiff_t)i;
+}
+
+/*
+ * Order nodes as in the file: ONNX Runtime's order is another one, and the compiler's choices depend
+ * on it. ONNX Runtime numbers nodes as it reads them, and those of its optimiser after them.
+ */
+static OrtStatus *order_nodes(struct graph *g)
+{
+	struct place *places = memory_get(&g->memory, g->n_nodes + 1, sizeof(*places));
+	struct node *ordered = memory_get(&g->memory, g->n_nodes + 1, sizeof(*ordered));
+
+	if (!places || !ordered)
+		return ort_no_memory();
+	find_producers(g);
+	TRY(find_places(g, places));
+	qsort(places, g->n_nodes, sizeof(*places), compare_places);
+	for (size_t i = 0; i < g->n_nodes; i++)
+		ordered[i] = g->nodes[places[i].number];
+	g->nodes = ordered;
+	find_producers(g);
+	return NULL;
+}
+
 OrtStatus *graph_read(struct graph *g, const OrtGraph *graph)
 {
 	const OrtNode **nodes;
@@ -195,15 +259,10 @@ OrtStatus *graph_read(struct graph *g, const OrtGraph *graph)
 	for (size_t i = 0; i < g->n_nodes; i++)
 		TRY(collect_values(g, slots[i].in, g->nodes[i].n_in + g->nodes[i].n_out));
 	TRY(sort_values(g));
-	for (size_t i = 0; i < g->n_nodes; i++) {
-		struct node *node = &g->nodes[i];
-
-		TRY(number_slots(g, slots[i].in, node->n_in + node->n_out, node->in));
-		for (size_t k = 0; k < node->n_out; k++)
-			if (node->out[k] != NO_VALUE)
-				g->values[node->out[k]].producer = (ptrdiff_t)i;
-	}
-	return NULL;
+	for (size_t i = 0; i < g->n_nodes; i++)
+		TRY(number_slots(g, slots[i].in, g->nodes[i].n_in + g->nodes[i].n_out,
+				 g->nodes[i].in));
+	return order_nodes(g);
 }
 
 void graph_free(struct graph *g)

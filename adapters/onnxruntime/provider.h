@@ -78,7 +78,7 @@ struct node {
 struct graph {
 	const OrtGraph *graph;
 	struct memory memory;
-	struct node *nodes;		/* in topological order */
+	struct node *nodes;		/* in topological order, the file's */
 	struct value *values;
 	size_t n_nodes, n_values;
 };

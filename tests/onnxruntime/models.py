@@ -17,6 +17,8 @@
                   attribute that lists texts
     program.onnx  float.onnx with its program, calibrated, by vtac compile --emit=onnx; sizes_ctx.onnx
                   is sizes.onnx likewise; float.out: outputs of vtactl for the inputs of qdq.in
+    blocks.onnx   residual blocks, whose shortcuts are behind the rest in the file; blocks.out: outputs
+                  of vtactl, calibrated by the inputs of qdq.in
     fused.onnx    operators of the domain com.microsoft that the compiler reads
 """
 import pathlib
@@ -190,6 +192,26 @@ def fused():
     return model(made, constants()[:3], out=(1, 16, 16, 16))
 
 
+def blocks():
+    """Residual blocks as PyTorch exports them: the shortcut's convolution comes last."""
+    node, rng = helper.make_node, numpy.random.default_rng(6)
+    made, values = [node("Conv", ["x", "w1", "b1"], ["c"], pads=[1] * 4), node("Relu", ["c"], ["r"])], []
+    x, inputs = "r", 16
+    for block, outputs in enumerate((32, 48, 32)):
+        first, second, short, both = (f"{name}{block}" for name in ("first", "second", "short", "both"))
+        values += [weights(rng, f"{name}_w", outputs, channels, size, size) for name, channels, size in
+                   ((first, inputs, 3), (second, outputs, 3), (short, inputs, 1))]
+        made += [node("Conv", [x, f"{first}_w"], [first], pads=[1] * 4, strides=[2, 2]),
+                 node("Relu", [first], [f"{first}_r"]),
+                 node("Conv", [f"{first}_r", f"{second}_w"], [second], pads=[1] * 4),
+                 node("Conv", [x, f"{short}_w"], [short], strides=[2, 2]),
+                 node("Add", [second, short], [both]), node("Relu", [both], [f"{both}_r"])]
+        x, inputs = f"{both}_r", outputs
+    made += [node("GlobalAveragePool", [x], ["f"]), node("Flatten", ["f"], ["g"]),
+             node("Gemm", ["g", "w"], ["y"], transB=1)]
+    return model(made, [*constants()[:2], *values, weights(rng, "w", 10, inputs)])
+
+
 DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
 
 
@@ -229,6 +251,7 @@ def main():
             ("open", model(nodes(), constants(), ["N", *SHAPE[1:]], ("N", 10))),
             ("branch", branch()),
             ("sizes", sizes()), ("ranks", ranks()), ("texts", texts()), ("fused", fused()),
+            ("blocks", blocks()),
             ("nothing", model([helper.make_node("Exp", ["x"], ["y"])], [], out=SHAPE))):
         (where / f"{name}.onnx").write_bytes(data)
     copy_nodes(where)
@@ -238,8 +261,9 @@ def main():
     vtac("qdq.onnx", where, "qdq.vtap")
     vtac("float.onnx", where, "float.vtap", "--calibrate", where / "images.npy")
     vtac("float.onnx", where, "program.onnx", "--calibrate", where / "images.npy", "--emit=onnx")
+    vtac("blocks.onnx", where, "blocks.vtap", "--calibrate", where / "images.npy")
     vtac("sizes.onnx", where, "sizes_ctx.onnx", "--no-card", "--emit=onnx")
-    for name in ("qdq", "float"):
+    for name in ("qdq", "float", "blocks"):
         compute(where, name, inputs)
 
 

@@ -185,6 +185,18 @@ def test_float_model_is_calibrated_by_files():
     assert answer(session("calibrated"), inputs[0]).tobytes() == outputs[0].tobytes()
 
 
+def test_runs_and_files_calibrate_as_vtac_compile_does():
+    inputs = numpy.fromfile("qdq.in", numpy.float32).reshape(-1, *SHAPE)
+    outputs = numpy.fromfile("blocks.out", numpy.float32).reshape(-1, 1, 10)
+    by_files = session("blocks", calibration("blocks_images", inputs))
+    by_runs = session("blocks", {"calibration_runs": str(len(inputs))})
+    exact = [answer(by_runs, x) for x in inputs]
+    until_calibrated(by_runs, inputs[0], exact[0])
+    for s in (by_files, by_runs):
+        for x, y in zip(inputs, outputs):
+            assert answer(s, x).tobytes() == y.tobytes()
+
+
 def test_part_without_its_file_is_calibrated_by_its_runs():
     s, exact = session("float", {**calibration("empty"), "calibration_runs": "2"}), reference("float")
     for x in pictures(2):
