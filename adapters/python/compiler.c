@@ -240,6 +240,29 @@ static struct vtac_net_shape *take_shapes(PyObject *tuple, unsigned int *n)
 	return shapes;
 }
 
+/* Bits of a tuple of (name or None, bits); to be freed by PyMem_Free() */
+static struct vtac_net_precision *take_precisions(PyObject *tuple, unsigned int *n)
+{
+	Py_ssize_t count = PyTuple_Size(tuple);
+	struct vtac_net_precision *nodes = count < 0 ? NULL :
+		PyMem_Calloc((size_t)count + 1, sizeof(*nodes));
+
+	if (!nodes)
+		return count < 0 ? NULL : (struct vtac_net_precision *)PyErr_NoMemory();
+	for (Py_ssize_t i = 0; i < count; i++) {
+		int bits;
+
+		if (!PyArg_ParseTuple(PyTuple_GetItem(tuple, i), "zi", &nodes[i].node, &bits)) {
+			PyMem_Free(nodes);
+			return NULL;
+		}
+		nodes[i].bits = bits == 8 ? VTAC_NET_8_BITS : bits == 16 ? VTAC_NET_16_BITS :
+			VTAC_NET_AUTO_BITS;
+	}
+	*n = (unsigned int)count;
+	return nodes;
+}
+
 static int take_core(PyObject *bytes, struct vtaops_core *core)
 {
 	Py_ssize_t size;
@@ -284,22 +307,24 @@ static PyObject *run_compiler(struct net *self, struct vtac_net_options *how, st
 
 /*
  * compile(core, name, no_card, no_prune, cpu, shapes, labels, preprocess, images, image, progress,
- * threads): the bytes of a program. image(i, input, count) returns count floats.
+ * threads, precisions, extra_cycles): the bytes of a program. precisions: (name or None, 8, 16 or 0)
+ * for each. image(i, input, count) returns count floats.
  */
 static PyObject *net_compile(PyObject *object, PyObject *args)
 {
 	struct vtac_net_options how = { .core = NULL };
-	PyObject *core_bytes, *cpu, *shapes, *pre, *bytes = NULL;
+	PyObject *core_bytes, *cpu, *shapes, *pre, *precisions, *bytes = NULL;
+	struct vtac_net_precision *nodes = NULL;
 	const char **names = NULL;
 	struct vtac_net_shape *sizes = NULL;
 	struct vtaimage_preprocess preprocess;
 	struct run run = { .failed = 0 };
 	struct vtaops_core core;
 
-	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOI:compile", &core_bytes, &how.name, &how.no_card,
+	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOIO!I:compile", &core_bytes, &how.name, &how.no_card,
 			      &how.no_prune, &PyTuple_Type, &cpu, &PyTuple_Type, &shapes,
 			      &how.labels, &pre, &how.images, &run.image, &run.progress,
-			      &how.threads) ||
+			      &how.threads, &PyTuple_Type, &precisions, &how.extra_cycles) ||
 	    take_core(core_bytes, &core) ||
 	    (pre != Py_None && take_preprocess(&preprocess, pre)))
 		return NULL;
@@ -307,13 +332,16 @@ static PyObject *net_compile(PyObject *object, PyObject *args)
 	how.preprocess = pre == Py_None ? NULL : &preprocess;
 	names = take_texts(cpu, &how.n_cpu);
 	sizes = names ? take_shapes(shapes, &how.n_shapes) : NULL;
-	if (sizes) {
+	nodes = sizes ? take_precisions(precisions, &how.n_precisions) : NULL;
+	if (nodes) {
+		how.precisions = nodes;
 		how.cpu = names;
 		how.shapes = sizes;
 		bytes = run_compiler((struct net *)object, &how, &run);
 	}
 	PyMem_Free(names);
 	PyMem_Free(sizes);
+	PyMem_Free(nodes);
 	return bytes;
 }
 

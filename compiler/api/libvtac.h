@@ -227,6 +227,19 @@ struct vtac_net_images {
 	const char *input, *path;
 };
 
+/* Bits of results: 16 are two int8 tensors, where that is possible; AUTO: where they gain most */
+enum vtac_net_bits { VTAC_NET_8_BITS, VTAC_NET_16_BITS, VTAC_NET_AUTO_BITS };
+
+/**
+ * struct vtac_net_precision - the bits of a node's result, which needs images to calibrate with
+ * @node: its name, or its output's; NULL: all that are not named
+ * @bits: of a node not AUTO. A node that cannot have 16 is an error, if it is named
+ */
+struct vtac_net_precision {
+	const char *node;
+	enum vtac_net_bits bits;
+};
+
 /**
  * struct vtac_net_options - how to compile; zeroed ones but @core are the defaults
  * @core: the card's, by vtaops_core_init() or vtaprog_core()
@@ -254,6 +267,9 @@ struct vtac_net_images {
  *	done; @total is 0 if it is not known. Returns 0, or another number to fail. May be NULL.
  * @threads: that compute, with the caller's, up to VTAC_NET_THREADS_MAX; 0: as many as there are
  *	processors that this process may use. The program is the same for any number
+ * @precisions: bits of results; without, all have 8
+ * @n_precisions: number of @precisions
+ * @extra_cycles: most cycles that VTAC_NET_AUTO_BITS adds, in percent of all, to 1000; 0: 25
  */
 struct vtac_net_options {
 	const struct vtaops_core *core;
@@ -273,9 +289,13 @@ struct vtac_net_options {
 	const struct vtaimage_preprocess *preprocess;
 	int (*progress)(void *priv, const char *what, uint64_t done, uint64_t total);
 	unsigned int threads;
+	const struct vtac_net_precision *precisions;
+	unsigned int n_precisions;
+	unsigned int extra_cycles;
 };
 
 #define VTAC_NET_THREADS_MAX	64
+#define VTAC_NET_EXTRA_CYCLES_MAX	1000
 
 /**
  * struct vtac_net_placement - the devices of a net's nodes

@@ -484,6 +484,46 @@ static int check_labels(void *priv, const struct vtac_pass *pass, struct vtac_gr
 	return how->labels && !strcmp(pass->name, "shape") ? vtac_check_labels(g, how->labels) : 0;
 }
 
+/* The bits of results, as the compiler takes them */
+struct precisions {
+	struct vtac_precision_option *nodes;
+	struct vtac_quant_options quant;
+};
+
+/* Takes those of @how to @p, whose nodes are to be freed: 0, or -1 with an error of @net. */
+static int take_precisions(struct vtac_net *net, const struct vtac_net_options *how,
+			   struct vtac_options *opt, struct precisions *p)
+{
+	static const enum vtac_precision bits[] = {
+		[VTAC_NET_8_BITS] = VTAC_PRECISION_8, [VTAC_NET_16_BITS] = VTAC_PRECISION_16,
+		[VTAC_NET_AUTO_BITS] = VTAC_PRECISION_AUTO,
+	};
+
+	if (how->extra_cycles > VTAC_NET_EXTRA_CYCLES_MAX)
+		return vtac_fail(net->g, NULL, "%u %% are too many extra cycles: at most %u.",
+				 how->extra_cycles, VTAC_NET_EXTRA_CYCLES_MAX);
+	p->quant = (struct vtac_quant_options) { .extra_cycles = how->extra_cycles };
+	p->nodes = calloc(how->n_precisions + 1u, sizeof(*p->nodes));
+	if (!p->nodes)
+		return vtac_fail(net->g, NULL, "Out of memory.");
+	opt->precisions = p->nodes;
+	opt->quant = &p->quant;
+	for (unsigned int i = 0; i < how->n_precisions; i++) {
+		const struct vtac_net_precision *one = &how->precisions[i];
+
+		if ((unsigned int)one->bits > VTAC_NET_AUTO_BITS ||
+		    (one->node && one->bits == VTAC_NET_AUTO_BITS))
+			return vtac_fail(net->g, NULL,
+					 "Results have 8 bits, 16 or, where no node is named, auto.");
+		if (one->node)
+			p->nodes[opt->n_precisions++] = (struct vtac_precision_option) {
+				one->node, bits[one->bits] };
+		else
+			p->quant.precision = bits[one->bits];
+	}
+	return 0;
+}
+
 /* The options of the compiler; @shapes has room for those of @how. */
 static struct vtac_options options_of(const struct vtac_net_options *how,
 				      struct vtac_shape_option *shapes)
@@ -579,6 +619,7 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 		.count = how->images, .read = read_image, .priv = (void *)(uintptr_t)how };
 	struct files files = { .how = how };
 	struct vtac_shape_option *shapes = new_shapes(net, how), *own = new_shapes(net, how);
+	struct precisions precisions = { .nodes = NULL };
 	struct making *m = NULL;
 	struct vtac_options opt;
 	unsigned int n = 0;
@@ -588,7 +629,7 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 	    (!how->n_files || !open_files(net, &files, &images))) {
 		opt = options_of(how, shapes);
 		opt.images = how->n_files || (how->image && how->images) ? &images : NULL;
-		n = count_variants(net, &opt);
+		n = take_precisions(net, how, &opt, &precisions) ? 0 : count_variants(net, &opt);
 		m = n ? making_new(how, n) : NULL;
 	}
 	if (m && m->g && m->p && m->image && m->crew)
@@ -597,6 +638,7 @@ int vtac_net_compile(struct vtac_net *net, const struct vtac_net_options *how, u
 		vtac_fail(net->g, NULL, "Out of memory.");
 	making_free(m);
 	close_files(&files);
+	free(precisions.nodes);
 	free(shapes);
 	free(own);
 	return err;

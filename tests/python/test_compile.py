@@ -178,6 +178,32 @@ class Compile(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "it was not made by vtac"):
                 other.report()
 
+    def test_results_of_16_bits_are_nearer(self):
+        exact = vtadev.compile(network(), no_card=True)(ONE).tolist()[0]
+
+        def off(**options):
+            program = self.compiled(network(), IMAGES, no_prune=True, **options)
+            return (program.report()["precise"], sum((a - b) ** 2 for a, b in
+                                                     zip(program(ONE).tolist()[0], exact)))
+        count, coarse = off()
+        self.assertEqual(count, 0)
+        for precision, results in ((16, 2), ("16", 2), ({"dense": 16}, 1),
+                                   ({None: 16, "first": 8}, 1)):
+            count, fine = off(precision=precision)
+            self.assertEqual(count, results)
+            self.assertLess(fine, coarse)
+        self.assertLessEqual(off(precision="auto", extra_cycles=1000)[1], coarse)
+        for wrong in (12, "fine", {"second": "auto"}):
+            with self.assertRaisesRegex(ValueError, "a precision is 8, 16"):
+                vtadev.compile(network(), IMAGES, precision=wrong)
+        for wrong in (0, 1001):
+            with self.assertRaisesRegex(ValueError, "extra_cycles is 1 to 1000"):
+                vtadev.compile(network(), IMAGES, extra_cycles=wrong)
+        with self.assertRaisesRegex(vtadev.CompileError, "no node nothing"):
+            vtadev.compile(network(), IMAGES, precision={"nothing": 16})
+        with self.assertRaisesRegex(vtadev.CompileError, "stays at 8 bits"):
+            vtadev.compile(network(), IMAGES, no_prune=True, precision={"second": 16})
+
     def test_threads_change_no_bit(self):
         outputs = [bytes(self.compiled(network(), IMAGES, threads=n)(ONE)) for n in (0, 1, 3)]
         self.assertEqual(outputs, outputs[:1] * 3)

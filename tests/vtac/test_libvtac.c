@@ -372,6 +372,38 @@ TEST(images_are_read_from_files)
 	rmdir(dir);
 }
 
+TEST(results_have_the_bits_that_are_asked_for)
+{
+	struct vtac_net_precision bits[] = { { NULL, VTAC_NET_16_BITS }, { NULL, 0 } };
+	struct vtac_net_options how = options;
+	struct vtac_net *net = float_net();
+	uint8_t *image[2];
+	size_t size[2];
+
+	how.images = 4;
+	how.image = picture;
+	how.precisions = bits;
+	for (how.n_precisions = 0; how.n_precisions < 2; how.n_precisions++)
+		if (vtac_net_compile(net, &how, &image[how.n_precisions], &size[how.n_precisions]))
+			fail_msg("%s", vtac_net_error(net));
+	/* The second sum has weights of its own. */
+	assert_true(size[1] > size[0]);
+	free(image[0]);
+	free(image[1]);
+	vtac_net_free(net);
+
+	how.n_precisions = 2;
+	bits[1] = (struct vtac_net_precision) { "nowhere", VTAC_NET_8_BITS };
+	fails(float_net(), &how, "no node nowhere");
+	bits[1].bits = VTAC_NET_AUTO_BITS;
+	fails(float_net(), &how, "Results have 8 bits");
+	bits[1] = (struct vtac_net_precision) { NULL, 7 };
+	fails(float_net(), &how, "Results have 8 bits");
+	how.n_precisions = 0;
+	how.extra_cycles = 1001;
+	fails(float_net(), &how, "1001 % are too many");
+}
+
 TEST(devices_are_known_without_images)
 {
 	struct vtac_net_options how = options;

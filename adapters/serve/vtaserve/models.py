@@ -27,7 +27,7 @@ _FILE_MAX = 4 << 30
 _OPTIONS_MAX = 1 << 20
 # Those of vtadev.compile(), and the server's.
 _COMPILE = {"name", "images", "shapes", "labels", "cpu", "no_card", "no_prune", "mean", "scale",
-            "order", "fit", "filter", "background"}
+            "order", "fit", "filter", "background", "precision", "extra_cycles"}
 _SERVE = {"batch", "depth"}
 
 

@@ -34,6 +34,7 @@ _ORDERS = ("rgb", "bgr", "gray")
 _FITS = ("stretch", "top-left", "centre", "crop")
 _FILTERS = ("nearest", "linear", "cubic")
 
+Precision = Union[int, str, Dict[Optional[str], Union[int, str]]]
 Progress = Callable[[str, int, int], Any]
 Shape = Tuple[int, ...]
 Sizes = Union[Sequence[int], Dict[str, Sequence[int]]]
@@ -290,6 +291,18 @@ def _shapes_of(shapes, inputs):
     return tuple(by_name.items()), completed
 
 
+_BITS = {8: 8, 16: 16, "8": 8, "16": 16, "auto": 0}
+
+
+def _bits_by_node(precision):
+    """A tuple of (node or None, bits), 0 for auto."""
+    by_node = precision if isinstance(precision, dict) else {None: precision}
+    for node, bits in by_node.items():
+        if bits not in _BITS or (node is not None and bits == "auto"):
+            raise ValueError(f"a precision is 8, 16 or \"auto\"; of a node, 8 or 16: {bits!r}")
+    return tuple((node, _BITS[bits]) for node, bits in by_node.items())
+
+
 def _read_model(model):
     """(bytes, directory of its other files, name)"""
     if _is_path(model):
@@ -310,12 +323,15 @@ def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str]
           scale: Union[float, Sequence[float], None] = None, order: Optional[str] = None,
           fit: Optional[str] = None, filter: Optional[str] = None,
           background: Optional[int] = None, progress: Optional[Progress] = None,
-          threads: int = 0) -> bytes:
+          threads: int = 0, precision: Precision = 8, extra_cycles: int = 25) -> bytes:
     """The bytes of a program image (.vtap): see vtadev.compile()."""
     if images < 1:
         raise ValueError("images is 1 or more")
     if not 0 <= threads <= 64:
         raise ValueError("threads is 0 to 64")
+    if not 1 <= extra_cycles <= 1000:
+        raise ValueError("extra_cycles is 1 to 1000 percent")
+    bits = _bits_by_node(precision)
     pictures = Pictures(mean, scale, order, fit, filter, background)
     data, directory, own_name = _read_model(model)
     net = _compiler().Net(data, directory)
@@ -336,4 +352,5 @@ def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str]
     text = None if labels is None else "".join(f"{label}\n" for label in labels)
     return net.compile(core, name if name is not None else own_name, no_card, no_prune, tuple(cpu),
                        given, text, pictures.how if pictures.given else None,
-                       len(next(iter(read.values()))) if read else 0, values, progress, threads)
+                       len(next(iter(read.values()))) if read else 0, values, progress, threads,
+                       bits, extra_cycles)

@@ -11,7 +11,9 @@ class Net:
                 cpu: Tuple[str, ...], shapes: Tuple[Tuple[str, Tuple[int, ...]], ...],
                 labels: Optional[str], preprocess: Optional[Preprocess], images: int,
                 image: Callable[[int, str, int], Any],
-                progress: Optional[Callable[[str, int, int], Any]], threads: int, /) -> bytes: ...
+                progress: Optional[Callable[[str, int, int], Any]], threads: int,
+                precisions: Tuple[Tuple[Optional[str], int], ...], extra_cycles: int, /
+                ) -> bytes: ...
 
 def picture(path: Union[str, "os.PathLike[str]"], shape: Tuple[int, ...], preprocess: Preprocess,
             /) -> bytes: ...

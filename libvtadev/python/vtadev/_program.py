@@ -185,6 +185,10 @@ def compile(model: Any, calibrate: Any = None, device: Union[Device, str, None] 
                 background is a number, 0xRRGGBB
     progress    a function, called with the name of a step, and done and total (0: not known) parts
                 of it, in this thread; an exception ends the compilation
+    precision   bits of results: 8, 16, or "auto" where 16 gain most; a dict of these by node, None for
+                all others
+    extra_cycles
+                most cycles that "auto" adds, in percent (25)
     threads     that compute (0: as many as there are processors); the program is the same
 
     CompileError has the sentence of vtac, and in nodes the nodes that stop the model. Other threads
