@@ -51,11 +51,16 @@ static int matrices_need(const struct vtacpu_matrices *m, struct vtacpu_need *ne
 	return 0;
 }
 
+/* The places of rows and columns in panels. */
+struct places {
+	uint32_t at[LONG];
+	struct cpu_spot spots[COLS / CPU_LANES];
+};
+
 /* Scratch memory of a product of floats. A panel begins at another place of a cache each. */
 struct room {
 	float b[ROOM + COLS];
-	uint32_t at[LONG];
-	struct cpu_spot spots[COLS / CPU_LANES];
+	struct places places;
 };
 
 int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need)
@@ -68,6 +73,30 @@ int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need)
 	    cpu_act_ok(need, &p->act))
 		return -1;
 	return cpu_scratch(need, sizeof(struct room));
+}
+
+/* Values of the panels of b. */
+static uint64_t packed_values(const struct vtacpu_matrices *m)
+{
+	return cpu_mul(((uint64_t)m->n + PANEL - 1) / PANEL * PANEL, m->k);
+}
+
+int cpu_gemm_packed_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	struct counts n;
+
+	if (matrices_need(m, need, &n) || cpu_flag_ok(need, p->has_c) ||
+	    cpu_operand(need, n.a, 4) || cpu_operand(need, packed_values(m), 4) ||
+	    cpu_operand_if(need, p->has_c, n.c, 4) || cpu_operand(need, n.y, 4) ||
+	    cpu_act_ok(need, &p->act))
+		return -1;
+	for (unsigned int i = 0; i < 3; i++)
+		if (m->b_batch[i])
+			return cpu_bad(need, "a packed matrix has strides");
+	if (m->b_row || m->b_col)
+		return cpu_bad(need, "a packed matrix has strides");
+	return cpu_scratch(need, sizeof(struct places));
 }
 
 static uint64_t padded(uint64_t k)
@@ -196,14 +225,26 @@ static void fill_panels(const struct vtacpu_matrices *m, const struct part *part
 CPU_WIDE(fill_panels, (const struct vtacpu_matrices *m, const struct part *part, float *to,
 		       const float *b, uint32_t k, uint32_t n), m, part, to, b, k, n)
 
-static uint32_t put_panels(const struct part *part, struct cpu_spot *spots, uint32_t n)
+/* The spots of @n columns, in panels that are @pitch floats apart. */
+static uint32_t put_panels(size_t pitch, struct cpu_spot *spots, uint32_t n)
 {
 	uint32_t count = 0;
 
 	for (uint32_t c = 0; c < n; c += PANEL)
 		count += cpu_put_spots(spots + count, min_u32(PANEL, n - c),
-				       (uint32_t)(c / PANEL * part->pitch), c);
+				       (uint32_t)(c / PANEL * pitch), c);
 	return count;
+}
+
+/* All but b, its rows, and the output. */
+static struct cpu_product make_product(const struct vtacpu_matrices *m, struct places *places)
+{
+	for (uint32_t l = 0; l < LONG; l++)
+		places->at[l] = l * PANEL;
+	return (struct cpu_product) {
+		.a_row = m->a_row, .a_col = m->a_col, .rows = m->m, .at = places->at,
+		.spots = places->spots, .y_row = m->n,
+	};
 }
 
 void cpu_matrix_f32(const struct vtacpu_matrices *m, const float *a, const float *b, float *y,
@@ -211,17 +252,13 @@ void cpu_matrix_f32(const struct vtacpu_matrices *m, const float *a, const float
 {
 	const struct part part = size_part(m);
 	struct room *room = scratch;
-	struct cpu_product product = {
-		.a_row = m->a_row, .a_col = m->a_col, .rows = m->m, .b = room->b, .at = room->at,
-		.spots = room->spots, .y_row = m->n,
-	};
+	struct cpu_product product = make_product(m, &room->places);
 
-	for (uint32_t l = 0; l < part.rows; l++)
-		room->at[l] = l * PANEL;
+	product.b = room->b;
 	for (uint32_t j = 0; j < m->n; j += part.cols) {
 		uint32_t cols = min_u32(part.cols, m->n - j);
 
-		product.spot_count = put_panels(&part, room->spots, cols);
+		product.spot_count = put_panels(part.pitch, room->places.spots, cols);
 		product.y = y + j;
 		for (uint32_t l = 0; l < m->k; l += part.rows) {
 			product.a = a + (size_t)l * m->a_col;
@@ -250,23 +287,75 @@ static void row_product(const struct vtacpu_matrices *m, const float *a, const f
 	cpu_row_f32(&row);
 }
 
+/* The rows of the product of matrix number @i of the batch. */
+static void finish_rows(const struct vtacpu_gemm_f32 *p, const float *c, float *y, size_t i)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	const float *add = c ? c + batch_at(m->batch, m->c_batch, i) : NULL;
+
+	for (size_t r = 0; r < m->m; r++)
+		finish_row(p, add ? add + r * m->c_row : NULL, y + r * m->n, m->n);
+}
+
 void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch)
 {
 	const struct vtacpu_matrices *m = &p->mat;
-	const float *a = io[0], *b = io[1], *c = io[2];
+	const float *a = io[0], *b = io[1];
 	float *y = io[3];
 
 	for (size_t i = 0; i < batches(m); i++, y += (size_t)m->m * m->n) {
 		const float *x = a + batch_at(m->batch, m->a_batch, i);
 		const float *w = b + batch_at(m->batch, m->b_batch, i);
-		const float *add = c ? c + batch_at(m->batch, m->c_batch, i) : NULL;
 
 		if (m->m == 1)
 			row_product(m, x, w, y);
 		else
 			cpu_matrix_f32(m, x, w, y, false, scratch);
-		for (size_t r = 0; r < m->m; r++)
-			finish_row(p, add ? add + r * m->c_row : NULL, y + r * m->n, m->n);
+		finish_rows(p, io[2], y, i);
+	}
+}
+
+/* ---- b in panels ---- */
+
+void vtacpu_gemm_pack(const struct vtacpu_gemm_f32 *p, const float *b, float *packed)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	const struct part all = { .rows = m->k, .cols = m->n, .pitch = (size_t)m->k * PANEL };
+
+	fill_panels(m, &all, packed, b, m->k, m->n);
+}
+
+/* y = a * b, in the order of k */
+static void multiply_packed(const struct vtacpu_matrices *m, const float *a, const float *b,
+			    float *y, struct places *places)
+{
+	struct cpu_product product = make_product(m, places);
+	uint32_t rows = min_u32(m->k, LONG), all = ROOM / rows / PANEL * PANEL;
+	size_t pitch = (size_t)m->k * PANEL;
+
+	all = min_u32(all, COLS);
+	for (uint32_t j = 0; j < m->n; j += all) {
+		product.spot_count = put_panels(pitch, places->spots, min_u32(all, m->n - j));
+		product.y = y + j;
+		for (uint32_t l = 0; l < m->k; l += rows) {
+			product.a = a + (size_t)l * m->a_col;
+			product.b = b + j / PANEL * pitch + (size_t)l * PANEL;
+			product.k = min_u32(rows, m->k - l);
+			product.resume = l > 0;
+			cpu_mac_f32(&product);
+		}
+	}
+}
+
+void vtacpu_gemm_packed_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch)
+{
+	const struct vtacpu_matrices *m = &p->mat;
+	float *y = io[3];
+
+	for (size_t i = 0; i < batches(m); i++, y += (size_t)m->m * m->n) {
+		multiply_packed(m, (const float *)io[0] + batch_at(m->batch, m->a_batch, i), io[1],
+				y, scratch);
+		finish_rows(p, io[2], y, i);
 	}
 }
 

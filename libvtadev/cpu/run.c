@@ -74,6 +74,7 @@ KERNEL(contract_f32)
 KERNEL(conv_3d_f32)
 KERNEL(pool_3d_f32)
 KERNEL(dft_f32)
+KERNEL(gemm_packed_f32)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -131,6 +132,7 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_CONV_3D_F32] = ENTRY(conv_3d_f32, conv_3d_f32),
 	[VTACPU_POOL_3D_F32] = ENTRY(pool_3d_f32, pool_3d_f32),
 	[VTACPU_DFT_F32] = ENTRY(dft_f32, dft_f32),
+	[VTACPU_GEMM_PACKED_F32] = ENTRY(gemm_packed_f32, gemm_f32),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

@@ -30,7 +30,7 @@ static struct cut cut_window(const struct vtacpu_window *w)
 	return (struct cut) { ALONG_CHANNELS, w->oc, CHANNELS_LEAST, 0 };
 }
 
-/* The vectors of integers are for columns, so these have no parts. */
+/* The vectors of integers and packed matrices are for all columns, so these have no parts. */
 static struct cut cut_matrices(const struct vtacpu_matrices *m, bool columns)
 {
 	for (unsigned int i = 0; i < 3; i++)
@@ -50,6 +50,8 @@ static struct cut cut_kernel(uint32_t kernel, const void *params)
 		return cut_window(&((const struct vtacpu_conv_i8 *)params)->win);
 	case VTACPU_GEMM_F32:
 		return cut_matrices(&((const struct vtacpu_gemm_f32 *)params)->mat, true);
+	case VTACPU_GEMM_PACKED_F32:
+		return cut_matrices(&((const struct vtacpu_gemm_f32 *)params)->mat, false);
 	case VTACPU_GEMM_I8:
 		return cut_matrices(&((const struct vtacpu_gemm_i8 *)params)->mat, false);
 	default:
@@ -160,7 +162,7 @@ void vtacpu_part(uint32_t kernel, const void *params, const struct vtacpu_need *
 		narrow_window(part, need, &part->params.conv_f32.win, &cut, 3, first, count);
 	else if (kernel == VTACPU_CONV_I8)
 		narrow_window(part, need, &part->params.conv_i8.win, &cut, 2, first, count);
-	else if (kernel == VTACPU_GEMM_F32)
+	else if (kernel == VTACPU_GEMM_F32 || kernel == VTACPU_GEMM_PACKED_F32)
 		narrow_matrices(part, need, &part->params.gemm_f32.mat, &cut, first, count);
 	else
 		narrow_matrices(part, need, &part->params.gemm_i8.mat, &cut, first, count);

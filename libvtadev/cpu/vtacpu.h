@@ -104,6 +104,7 @@ enum vtacpu_kernel {
 	VTACPU_CONV_3D_F32,
 	VTACPU_POOL_3D_F32,
 	VTACPU_DFT_F32,
+	VTACPU_GEMM_PACKED_F32,
 	VTACPU_KERNELS,
 };
 
@@ -252,6 +253,22 @@ struct vtacpu_gemm_f32 {
 	struct vtacpu_act act;
 };
 void vtacpu_gemm_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_gemm_packed_f32() - multiply matrices of floats, the second one packed
+ *
+ * As vtacpu_gemm_f32(), bit for bit, of one b for all of the batch: the strides of b are 0.
+ */
+void vtacpu_gemm_packed_f32(const struct vtacpu_gemm_f32 *p, void *const *io, void *scratch);
+
+/**
+ * vtacpu_gemm_pack() - pack the second matrix of a product
+ * @p: parameters of VTACPU_GEMM_F32 that vtacpu_need() accepted, with b_batch 0, 0, 0
+ * @b: the matrix, with the strides of @p
+ * @packed: out: [n / 16, rounded up][k][16], columns beyond the last 0. As many bytes as
+ *	VTACPU_GEMM_PACKED_F32 needs
+ */
+void vtacpu_gemm_pack(const struct vtacpu_gemm_f32 *p, const float *b, float *packed);
 
 /*
  * vtacpu_gemm_i8() - multiply matrices of integers
@@ -944,7 +961,7 @@ union vtacpu_params {
 	uint32_t word[VTACPU_WORDS_MAX];
 	struct vtacpu_conv_f32 conv_f32;
 	struct vtacpu_conv_i8 conv_i8;
-	struct vtacpu_gemm_f32 gemm_f32;
+	struct vtacpu_gemm_f32 gemm_f32;	/* also of GEMM_PACKED_F32 */
 	struct vtacpu_gemm_i8 gemm_i8;
 	struct vtacpu_pool_window_f32 pool_window_f32;
 	struct vtacpu_pool_window_i8 pool_window_i8;

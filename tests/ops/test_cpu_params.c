@@ -24,6 +24,9 @@ struct good {
 static const struct good good[] = {
 	{ VTACPU_CONV_F32, { .conv_f32 = { .win = PLAIN_WINDOW, .has_bias = 1 } } },
 	{ VTACPU_CONV_I8, { .conv_i8 = { .win = PLAIN_WINDOW, .post = BYTES } } },
+	{ VTACPU_GEMM_PACKED_F32, { .gemm_f32 = {
+		.mat = { { 1, 2, 3 }, 4, 21, 6, { 0, 72, 24 }, 6, 1, { 0 }, 0, 0, { 0 }, 0, 1 },
+		.has_c = 1, .alpha = 1, .beta = 1 } } },
 	{ VTACPU_GEMM_I8, { .gemm_i8 = {
 		.mat = { { 1, 2, 3 }, 4, 5, 6, { 0, 72, 24 }, 6, 1, { 0 }, 5, 1, { 0 }, 0, 1 },
 		.post = BYTES } } },
@@ -151,7 +154,7 @@ TEST(random_parameters)
 {
 	uint32_t ran[VTACPU_KERNELS] = { 0 };
 
-	for (uint32_t i = 0; i < 400000; i++) {
+	for (uint32_t i = 0; i < 480000; i++) {
 		union vtacpu_params p;
 		uint32_t kernel = i % 2 ? any_params(&p, i / 2) : changed_params(&p, i / 2);
 

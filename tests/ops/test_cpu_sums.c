@@ -358,6 +358,64 @@ TEST(gemm_of_floats_is_to_the_bit_that_of_plain_loops)
 	}
 }
 
+/* Rows and columns that are whole panels and parts of one, and more than are multiplied at once. */
+TEST(packed_gemm_is_to_the_bit_the_plain_one)
+{
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		struct vtacpu_gemm_f32 p = { .mat = rnd_matrices(), .has_c = rnd(2), .alpha = 0.5f,
+					     .beta = 2, .act = rnd_act() }, packed;
+		struct call c, d;
+
+		if (rnd(4) == 0) {
+			p.mat.n = 1 + rnd(2500);
+			p.mat.k = 1 + rnd(1300);
+			p.mat.b_row = rnd(2) ? p.mat.n : 1;
+			p.mat.b_col = p.mat.b_row == 1 ? p.mat.k : 1;
+			p.mat.a_row = p.mat.k;
+			p.mat.a_col = 1;
+		}
+		p.mat.b_batch[1] = 0;
+		packed = p;
+		packed.mat.b_row = 0;
+		packed.mat.b_col = 0;
+		prepare(&c, VTACPU_GEMM_F32, &p, 1);
+		run(&c, VTACPU_GEMM_F32, &p);
+		prepare(&d, VTACPU_GEMM_PACKED_F32, &packed, 1);
+		assert_int_equal(d.need.bytes[1], (p.mat.n + 15) / 16 * 16 * p.mat.k * 4);
+		vtacpu_gemm_pack(&p, c.io[1], d.io[1]);
+		memcpy(d.io[0], c.io[0], c.need.bytes[0]);
+		if (p.has_c)
+			memcpy(d.io[2], c.io[2], c.need.bytes[2]);
+		run(&d, VTACPU_GEMM_PACKED_F32, &packed);
+		assert_memory_equal(d.io[3], c.io[3], c.need.bytes[3]);
+		drop(&c);
+		drop(&d);
+	}
+}
+
+TEST(packed_matrices_have_no_strides)
+{
+	struct vtacpu_gemm_f32 p = { .mat = { .batch = { 1, 1, 1 }, .m = 2, .n = 3, .k = 4,
+					      .a_row = 4, .a_col = 1 }, .alpha = 1 };
+	struct vtacpu_need need;
+	uint32_t *const strides[] = { &p.mat.b_row, &p.mat.b_col, &p.mat.b_batch[0],
+				      &p.mat.b_batch[1], &p.mat.b_batch[2] };
+
+	assert_int_equal(vtacpu_need(VTACPU_GEMM_PACKED_F32, &p, &need), 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		*strides[i] = 1;
+		assert_int_equal(vtacpu_need(VTACPU_GEMM_PACKED_F32, &p, &need), -1);
+		assert_string_equal(need.why, "a packed matrix has strides");
+		*strides[i] = 0;
+	}
+	/* Whole panels count: 2^31 bytes and more are too many. */
+	p.mat.n = 1;
+	p.mat.k = 1u << 25;
+	assert_int_equal(vtacpu_need(VTACPU_GEMM_PACKED_F32, &p, &need), 0);
+	p.mat.k++;
+	assert_int_equal(vtacpu_need(VTACPU_GEMM_PACKED_F32, &p, &need), -1);
+}
+
 TEST(gemm_of_bytes)
 {
 	for (uint32_t round = 0; round < ROUNDS; round++) {

@@ -219,6 +219,29 @@ TEST(products)
 	assert_int_equal(same_bits(&bytes), 1);
 }
 
+/* By rows and by images: all parts read the whole packed matrix. */
+TEST(packed_products)
+{
+	struct vtac_call call = {
+		.kernel = VTACPU_GEMM_PACKED_F32,
+		.p.gemm_f32 = {
+			.mat = {
+				.batch = { 1, 3, 1 }, .m = 50, .n = 70, .k = 300,
+				.a_batch = { 0, 15000, 0 }, .a_row = 300, .a_col = 1, .c_col = 1,
+			},
+			.has_c = 1, .alpha = 1, .beta = 1,
+		},
+	};
+
+	assert_int_equal(same_bits(&call), 3);
+	call.p.gemm_f32.mat.batch[1] = 1;
+	call.p.gemm_f32.mat.m = 101;
+	assert_int_equal(same_bits(&call), 4);
+	call.p.gemm_f32.mat.m = 1;
+	call.p.gemm_f32.mat.n = 7001;
+	assert_int_equal(same_bits(&call), 1);
+}
+
 TEST(others_are_whole)
 {
 	struct vtac_call call = {
