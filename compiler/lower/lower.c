@@ -199,6 +199,17 @@ static int lower_transfer(struct lowering *l, const struct vtac_node *node)
 	return add_step(l, &step);
 }
 
+/* Keep @bytes of constants at @at, unless the same are there. */
+static int share_const(struct lowering *l, uint64_t bytes, uint64_t at,
+		       struct vtaimage_place *place)
+{
+	if (lower_share(l, &l->p->consts, bytes, &at))
+		return -1;
+	*place = (struct vtaimage_place) {
+		.segment = VTAIMAGE_IN_CONSTS, .offset = (uint32_t)at };
+	return 0;
+}
+
 /* Place a constant of the CPU, once. */
 static int lower_const(struct lowering *l, const struct vtac_tensor *t,
 		       struct vtaimage_place *place)
@@ -209,18 +220,58 @@ static int lower_const(struct lowering *l, const struct vtac_tensor *t,
 		return -1;
 	if (bytes)
 		memcpy(l->p->consts.data + at, t->data, bytes);
-	if (lower_share(l, &l->p->consts, bytes, &at))
+	return share_const(l, bytes, at, place);
+}
+
+/*
+ * Is the second matrix of a product a constant that can be packed now, instead of in each run? One
+ * that other nodes read is not: the program would have it twice.
+ */
+static bool is_packable(const struct vtac_call *c)
+{
+	const struct vtac_tensor *b = c->kernel == VTACPU_GEMM_F32 ? c->io[1] : NULL;
+	const uint32_t *batch = c->p.gemm_f32.mat.b_batch;
+
+	if (!b || !b->data || batch[0] || batch[1] || batch[2])
+		return false;
+	for (unsigned int i = 0; i < b->n_users; i++)
+		if (b->users[i]->op != VTAC_GEMM && b->users[i]->op != VTAC_MATMUL)
+			return false;
+	return true;
+}
+
+/* Make @packed of the product @c, with a packed matrix, and place that. */
+static int lower_packed(struct lowering *l, const struct vtac_call *c, struct vtac_call *packed,
+			struct vtaimage_place *place)
+{
+	struct vtacpu_matrices *m = &packed->p.gemm_f32.mat;
+	uint64_t at = 0;
+
+	*packed = *c;
+	packed->kernel = VTACPU_GEMM_PACKED_F32;
+	m->b_row = 0;
+	m->b_col = 0;
+	if (vtacpu_need(packed->kernel, &packed->p, &packed->need))
+		return vtac_fail(l->g, l->node, "Its weights cannot be packed: %s.",
+				 packed->need.why);
+	if (lower_reserve(l, &l->p->consts, packed->need.bytes[1], VTAIMAGE_HOST_ALIGN, &at))
 		return -1;
-	*place = (struct vtaimage_place) {
-		.segment = VTAIMAGE_IN_CONSTS, .offset = (uint32_t)at };
-	return 0;
+	vtacpu_gemm_pack(&c->p.gemm_f32, c->io[1]->data, (float *)(l->p->consts.data + at));
+	return share_const(l, packed->need.bytes[1], at, place);
 }
 
 static int lower_call(struct lowering *l, const struct vtac_call *c)
 {
-	struct vtaimage_step step = { .kind = VTAIMAGE_CPU, .kernel = c->kernel };
+	struct vtaimage_step step = { .kind = VTAIMAGE_CPU };
 	struct vtac_program *p = l->p;
+	struct vtac_call packed;
 
+	if (is_packable(c)) {
+		if (lower_packed(l, c, &packed, &step.io[1]))
+			return -1;
+		c = &packed;
+	}
+	step.kernel = c->kernel;
 	memcpy(&step.params, &c->p, vtacpu_params_bytes(c->kernel));
 	l->work += c->need.work;
 	if (l->work > VTAIMAGE_WORK_MAX)
@@ -236,7 +287,7 @@ static int lower_call(struct lowering *l, const struct vtac_call *c)
 	for (unsigned int i = 0; i < c->need.operands; i++) {
 		if (c->io[i] && !c->io[i]->data)
 			step.io[i] = place_of(c->io[i]);
-		else if (c->io[i] && lower_const(l, c->io[i], &step.io[i]))
+		else if (c->io[i] && !step.io[i].segment && lower_const(l, c->io[i], &step.io[i]))
 			return -1;
 	}
 	return add_step(l, &step);

@@ -799,3 +799,53 @@ TEST(einsum_with_labels_of_one_value_is_a_product_of_matrices)
 	assert_memory_equal(&calls[0].p.gemm_f32.mat, &want, sizeof(want));
 	net_end(&net);
 }
+
+static struct vtac_tensor *net_matrix(struct net *net, int64_t rows, int64_t cols)
+{
+	struct vtac_tensor *t = net_input(net, 1, rows, cols);
+
+	t->rank = 2;
+	t->dims[0] = rows;
+	t->dims[1] = cols;
+	return t;
+}
+
+/* The kernel of the only step of a product x * w, whose w another node reads too if @shared. */
+static uint32_t kernel_of_product(bool shared, bool constant)
+{
+	const int64_t dims[] = { 7, 5 };
+	struct vtac_options opt = { .no_card = true };
+	struct vtac_tensor *x, *w;
+	struct vtac_program p;
+	struct vtac_node *node;
+	uint32_t kernel = 0;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 34);
+	x = net_matrix(&net, 3, 5);
+	w = constant ? net_const(&net, 2, dims) : net_matrix(&net, 7, 5);
+	node = net_node(&net, VTAC_GEMM, "product", x, w, NULL);
+	node->attr.gemm = (struct vtac_gemm){ .trans_w = true, .alpha = 1 };
+	net_output(&net, node->out[0]);
+	if (shared) {
+		node = net_node(&net, VTAC_BINARY, "difference", w, net_input(&net, 1, 7, 5), NULL);
+		node->attr.binary.op = VTACPU_SUB;
+		net_output(&net, node->out[0]);
+	}
+	assert_int_equal(vtac_compile(net.g, &opt, &p), 0);
+	for (unsigned int i = 0; i < p.n_steps; i++)
+		if (p.steps[i].kernel == VTACPU_GEMM_F32 ||
+		    p.steps[i].kernel == VTACPU_GEMM_PACKED_F32)
+			kernel = p.steps[i].kernel;
+	vtac_program_free(&p);
+	net_end(&net);
+	return kernel;
+}
+
+TEST(constant_matrices_are_packed_unless_others_read_them)
+{
+	assert_int_equal(kernel_of_product(false, true), VTACPU_GEMM_PACKED_F32);
+	assert_int_equal(kernel_of_product(true, true), VTACPU_GEMM_F32);
+	assert_int_equal(kernel_of_product(false, false), VTACPU_GEMM_F32);
+}
