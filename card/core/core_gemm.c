@@ -20,48 +20,59 @@
 /* ---- Kernels ---- */
 
 #define LANES	8u
+#define DEPTH	16u
 
-/* @lanes channels of one row: a constant number, which the compiler keeps in registers. */
+/*
+ * A tile of @lanes channels by @depth values, of which the compiler makes vectors if it can: both
+ * are constants, and the weights are in the order of the sums.
+ */
 static __always_inline
-void multiply(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt, uint32_t lanes)
+void multiply_tile(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
+		   const struct core_rows *rows, uint32_t lanes, uint32_t depth)
 {
-	uint32_t quads = core_quads(block), quad, out, i, k;
-	int32_t sum[LANES], x[CORE_QUAD];
-	const int8_t *w;
+	uint32_t line, row, i, k, sum[LANES];
+	int16_t w[DEPTH][LANES], x;
 
-	for (out = 0; out < block; out += lanes) {
+	for (k = 0; k < depth; k++)
 		for (i = 0; i < lanes; i++)
-			sum[i] = 0;
-		for (quad = 0; quad < quads; quad++) {
-			w = wgt + ((size_t)quad * block + out) * CORE_QUAD;
-			for (k = 0; k < CORE_QUAD; k++)
-				x[k] = inp[quad * CORE_QUAD + k] - CORE_INP_ZERO;
-			for (i = 0; i < lanes; i++, w += CORE_QUAD)
-				sum[i] += x[0] * w[0] + x[1] * w[1] + x[2] * w[2] + x[3] * w[3];
+			w[k][i] = wgt[core_wgt_offset(block, i, k)];
+	for (line = 0; line < rows->count[1]; line++) {
+		int32_t *to = acc + line * rows->dst[1];
+		const uint8_t *from = inp + line * rows->src[1];
+
+		for (row = 0; row < rows->count[0]; row++) {
+			for (i = 0; i < lanes; i++)
+				sum[i] = (uint32_t)to[i];
+			for (k = 0; k < depth; k++) {
+				x = (int16_t)(from[k] - CORE_INP_ZERO);
+				for (i = 0; i < lanes; i++)
+					sum[i] += (uint32_t)(x * w[k][i]);
+			}
+			for (i = 0; i < lanes; i++)
+				to[i] = (int32_t)sum[i];
+			to += rows->dst[0];
+			from += rows->src[0];
 		}
-		for (i = 0; i < lanes; i++)
-			acc[out + i] = (int32_t)((uint32_t)acc[out + i] + (uint32_t)sum[i]);
 	}
 }
 
 static void gemm_portable(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
 			  const struct core_rows *rows)
 {
-	uint32_t line, row;
+	uint32_t in, out;
 
-	for (line = 0; line < rows->count[1]; line++) {
-		int32_t *to = acc + line * rows->dst[1];
-		const uint8_t *from = inp + line * rows->src[1];
-
-		for (row = 0; row < rows->count[0]; row++) {
-			if (block % LANES)
-				multiply(block, to, from, wgt, 1);
-			else
-				multiply(block, to, from, wgt, LANES);
-			to += rows->dst[0];
-			from += rows->src[0];
-		}
+	switch (block) {
+	case 2:
+		return multiply_tile(2, acc, inp, wgt, rows, 2, CORE_QUAD);
+	case 4:
+		return multiply_tile(4, acc, inp, wgt, rows, 4, 4);
+	case 8:
+		return multiply_tile(8, acc, inp, wgt, rows, 8, 8);
 	}
+	for (out = 0; out < block; out += LANES)
+		for (in = 0; in < block; in += DEPTH)
+			multiply_tile(block, acc + out, inp + in,
+				      wgt + core_wgt_offset(block, out, in), rows, LANES, DEPTH);
 }
 
 static const struct core_gemm portable = { "portable", 1, NULL, gemm_portable };
@@ -71,6 +82,7 @@ const struct core_gemm *const core_gemms[] = {
 	&core_gemm_avx512vnni,
 	&core_gemm_avxvnni,
 	&core_gemm_avx2,
+	&core_gemm_sse2,
 #elif defined(__aarch64__)
 	&core_gemm_neon,
 #endif

@@ -70,6 +70,7 @@ static inline uint32_t core_quads(uint32_t block)
 
 /* core_gemm_x86.c, core_gemm_arm.c */
 extern const struct core_gemm core_gemm_avx512vnni, core_gemm_avxvnni, core_gemm_avx2;
+extern const struct core_gemm core_gemm_sse2;
 extern const struct core_gemm core_gemm_neon;
 
 /* The place in a block of the weight from input channel @in to output channel @out. */

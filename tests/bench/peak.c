@@ -95,6 +95,7 @@ static __attribute__((isa)) void name(uint64_t rounds, int seed, double *sum)	\
 #define SET_HALVES(n)		((halves) { 0 } + (int16_t)(n))
 #define MULTIPLY(x, factor)	((x) * (factor) + (factor))
 #define MADD(x, factor)		_mm256_add_epi32(x, _mm256_madd_epi16(x, factor))
+#define MADD_128(x, factor)	_mm_add_epi32(x, _mm_madd_epi16(x, factor))
 #define DOT_256(x, factor)	_mm256_dpbusd_avx_epi32(x, x, factor)
 #define DOT_512(x, factor)	_mm512_dpbusd_epi32(x, x, factor)
 
@@ -108,6 +109,7 @@ HOST_LOOP(host_words, FOR_ALL_PROCESSORS, words, SET_WORDS, MULTIPLY)
 HOST_LOOP(host_halves, FOR_ALL_PROCESSORS, halves, SET_HALVES, MULTIPLY)
 
 #if defined(__x86_64__)
+HOST_LOOP(host_madd_128, target("sse2"), __m128i, _mm_set1_epi32, MADD_128)
 HOST_LOOP(host_madd, target("avx2"), __m256i, _mm256_set1_epi32, MADD)
 HOST_LOOP(host_dot_256, target("avx2,avxvnni"), __m256i, _mm256_set1_epi32, DOT_256)
 HOST_LOOP(host_dot_512, target("avx512f,avx512vnni"), __m512i, _mm512_set1_epi32, DOT_512)
@@ -134,6 +136,7 @@ static bool has_avx512vnni(void)
 static const struct host_loop host_bytes[] = {
 	{ NULL, host_halves, sizeof(halves) / sizeof(int16_t) },
 #if defined(__x86_64__)
+	{ NULL, host_madd_128, 8 },
 	{ has_avx2, host_madd, 16 },
 	{ has_avxvnni, host_dot_256, 32 },
 	{ has_avx512vnni, host_dot_512, 64 },
