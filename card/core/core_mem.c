@@ -7,6 +7,7 @@
 
 #include "core_impl.h"
 
+#define BLOCK_MAX	256u
 #define ADDRESS_END	(UINT64_C(1) << 32)
 
 size_t core_mem_elem_size(const struct core *core, enum vta_isa_memory type)
@@ -70,6 +71,76 @@ static inline int16_t packed(const uint8_t *from, size_t n, unsigned int log_wid
 	return (int16_t)((int8_t)(from[(n << log_width) / 8] << (8 - width - bit)) >> (8 - width));
 }
 
+/*
+ * Eight such values as bytes, of a width below 8 bits. Each step moves the upper half of the bits
+ * that are side by side up to a place of their own; then the sign is spread.
+ */
+static uint64_t spread_eight(const uint8_t *from, unsigned int log_width)
+{
+	uint32_t four;
+	uint16_t two;
+	uint64_t x;
+
+	if (log_width == 2) {
+		memcpy(&four, from, sizeof(four));
+		x = le32toh(four);
+		x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+		x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+		x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+		return x | (x & UINT64_C(0x0808080808080808)) * 0x1e;
+	}
+	memcpy(&two, from, sizeof(two));
+	x = le16toh(two);
+	x = (x | x << 24) & UINT64_C(0x000000ff000000ff);
+	x = (x | x << 12) & UINT64_C(0x000f000f000f000f);
+	x = (x | x << 6) & UINT64_C(0x0303030303030303);
+	return x | (x & UINT64_C(0x0202020202020202)) * 0x7e;
+}
+
+/* The reverse: the low bits of eight bytes, in the low bytes of the result. */
+static uint32_t gather_eight(uint64_t x, unsigned int log_width)
+{
+	if (log_width == 2) {
+		x &= UINT64_C(0x0f0f0f0f0f0f0f0f);
+		x = (x | x >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+		x = (x | x >> 8) & UINT64_C(0x0000ffff0000ffff);
+		return (uint32_t)(x | x >> 16);
+	}
+	x &= UINT64_C(0x0303030303030303);
+	x = (x | x >> 6) & UINT64_C(0x000f000f000f000f);
+	x = (x | x >> 12) & UINT64_C(0x000000ff000000ff);
+	return (uint32_t)(x | x >> 24);
+}
+
+/* @n values of bytes, packed; they fill whole bytes, and @from has room for a multiple of eight. */
+static void gather_values(uint8_t *to, const uint8_t *from, size_t n, unsigned int log_width)
+{
+	uint64_t eight;
+	uint32_t four;
+	size_t i, some;
+
+	for (i = 0; i < n; i += sizeof(eight)) {
+		some = n - i < sizeof(eight) ? n - i : sizeof(eight);
+		memcpy(&eight, from + i, sizeof(eight));
+		four = htole32(gather_eight(le64toh(eight), log_width));
+		memcpy(to + ((i << log_width) / 8), &four, (some << log_width) / 8);
+	}
+}
+
+/* @n values as bytes, of a width below 8 bits. */
+static void spread_values(uint8_t *to, const uint8_t *from, size_t n, unsigned int log_width)
+{
+	uint64_t eight;
+	size_t i;
+
+	for (i = 0; i + sizeof(eight) <= n; i += sizeof(eight)) {
+		eight = htole64(spread_eight(from + ((i << log_width) / 8), log_width));
+		memcpy(to + i, &eight, sizeof(eight));
+	}
+	for (; i < n; i++)
+		to[i] = (uint8_t)packed(from, i, log_width);
+}
+
 static void offset_bytes(uint8_t *to, const uint8_t *from, size_t n)
 {
 	size_t i;
@@ -110,8 +181,8 @@ static void unpack_inp(const struct core *core, uint32_t index, const uint8_t *f
 			to[i / core->block * CORE_QUAD + i % core->block] =
 				(uint8_t)(packed(from, i, log_width) + CORE_INP_ZERO);
 	} else if (log_width < 3) {
-		for (i = 0; i < values; i++)
-			to[i] = (uint8_t)(packed(from, i, log_width) + CORE_INP_ZERO);
+		spread_values(to, from, values, log_width);
+		offset_bytes(to, to, values);
 	} else {
 		offset_bytes(to, from, values);
 	}
@@ -139,19 +210,27 @@ static inline void transpose_quads(int8_t *to, size_t to_pitch, const uint8_t *f
 		memcpy(to + (size_t)i * to_pitch, &r[i], sizeof(r[i]));
 }
 
-/* Bytes of [out][in] to [in / 4][out][4]; a block has at least 16. */
-static void interleave_bytes(int8_t *to, const uint8_t *from, size_t block)
+/* [out][in] to [in / 4][out][4]; a block has at least 16 rows. */
+static void interleave(int8_t *to, const uint8_t *from, size_t block, unsigned int log_width)
 {
-	size_t out, in;
+	size_t bytes = (block << log_width) / 8, out, in;
+	uint8_t rows[4 * BLOCK_MAX];
 
-	for (out = 0; out < block; out += 4)
+	for (out = 0; out < block; out += 4, from += 4 * bytes) {
+		const uint8_t *four = from;
+
+		if (log_width < 3) {
+			spread_values(rows, from, 4 * block, log_width);
+			four = rows;
+		}
 		for (in = 0; in < block; in += 16)
 			transpose_quads(to + in * block + out * CORE_QUAD, block * CORE_QUAD,
-					from + out * block + in, block);
+					four + in, block);
+	}
 }
 
-/* The same of any block and width. */
-static void interleave(int8_t *to, const uint8_t *from, size_t block, unsigned int log_width)
+/* The same of small blocks. */
+static void interleave_small(int8_t *to, const uint8_t *from, size_t block, unsigned int log_width)
 {
 	size_t out, in, i = 0;
 
@@ -167,10 +246,10 @@ static void unpack_wgt(const struct core *core, uint32_t index, const uint8_t *f
 	size_t size = core_mem_elem_size(core, VTA_ISA_WGT);
 
 	for (; n; n--, to += core->wgt.elem_size, from += size) {
-		if (core->block >= 16 && log_width == 3)
-			interleave_bytes(to, from, core->block);
-		else
+		if (core->block >= 16)
 			interleave(to, from, core->block, log_width);
+		else
+			interleave_small(to, from, core->block, log_width);
 	}
 }
 
@@ -186,15 +265,22 @@ static void unpack_acc(const struct core *core, uint32_t index, const uint8_t *f
 	}
 }
 
+static CORE_FOR_ALL_PROCESSORS
+void widen_bytes(int32_t *restrict to, const uint8_t *restrict from, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = (int8_t)from[i];
+}
+
 static void unpack_acc_8bit(const struct core *core, uint32_t index, const uint8_t *from,
 			    uint32_t n)
 {
 	size_t values = (size_t)n * core->batch * core->block;
 	int32_t *to = (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
-	size_t i;
 
-	for (i = 0; i < values; i++)
-		to[i] = packed(from, i, 3);
+	widen_bytes(to, from, values);
 }
 
 void core_mem_unpack(const struct core *core, enum vta_isa_memory type, uint32_t index,
@@ -234,21 +320,17 @@ static void pack_out(const struct core *core, uint8_t *to, uint32_t index, uint3
 {
 	const int32_t *from = (int32_t *)core->acc.mem + (size_t)index * core->batch * core->block;
 	unsigned int log_width = core->cfg.log_inp_width;
-	unsigned int mask = (1u << (1u << log_width)) - 1;
-	size_t values = (size_t)n * core->batch * core->block;
-	size_t per_byte = 8u >> log_width;
-	size_t i, j;
+	size_t left = (size_t)n * core->batch * core->block, some;
+	uint8_t bytes[256] = { 0 };
 
 	if (log_width == 3) {
-		pack_bytes(to, from, values);
+		pack_bytes(to, from, left);
 		return;
 	}
-	for (i = 0; i < values / per_byte; i++) {
-		unsigned int byte = 0;
-
-		for (j = 0; j < per_byte; j++)
-			byte |= ((uint32_t)*from++ & mask) << (j << log_width);
-		to[i] = (uint8_t)byte;
+	for (; left; left -= some, from += some, to += (some << log_width) / 8) {
+		some = left < sizeof(bytes) ? left : sizeof(bytes);
+		pack_bytes(bytes, from, some);
+		gather_values(to, bytes, some, log_width);
 	}
 }
 
