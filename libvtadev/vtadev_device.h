@@ -174,7 +174,8 @@ struct vtadev_device_rows {
  *        may stay 0, which means 16), and cores (streams that are run side by side; 0: 1);
  *        the library sets the others. On failure writes a sentence to @why
  * @close: close a device, whose cores are already freed
- * @core_new: create a core with zeroed scratchpads and no tokens
+ * @core_new: create a core with zeroed scratchpads and no tokens. With a negative errno no queue is
+ *            created, and the device goes on
  * @core_free: free a core
  * @run: run a stream on a core. Returns 0 if the run ended: at its end, with a fault, or because
  *       memory->stop() returned true. After a fault of a run with VTADEV_DEVICE_RUN_TOKENS, the

@@ -98,6 +98,19 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Where cores of RUNs without KEEP are: the queue's, or the only one that the device has. */
+static struct local_core *loose_core(struct local_queue *q)
+{
+	return q->card->cores > 1 ? &q->loose : &q->card->loose;
+}
+
+int local_core_make(struct local_queue *q)
+{
+	void **core = q->keeps ? &q->core : &loose_core(q)->core;
+
+	return *core ? 0 : q->card->ops->core_new(q->card->device, core);
+}
+
 /*
  * The core that the RUN is to have, and how it is to find it. A RUN that keeps nothing
  * finds what the one before it left, unless one that keeps something came between, as on the
@@ -106,7 +119,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static int choose_core(struct local_queue *q, void **core, uint32_t *flags)
 {
 	struct local *card = q->card;
-	struct local_core *loose = card->cores > 1 ? &q->loose : &card->loose;
+	struct local_core *loose = loose_core(q);
 	bool keep = q->desc.op_flags & VTA_DESC_KEEP;
 	void **which = keep ? &q->core : &loose->core;
 	int err;

@@ -226,6 +226,8 @@ struct local_engine {
  * each further one as long as the device has cores.
  */
 int local_engines_start(struct local *card);
+/* Make the core that the queue's RUNs will have, unless it is there. Called with the lock. */
+int local_core_make(struct local_queue *q);
 void local_engines_stop(struct local *card);
 /* Wake the unit's thread: a queue has a descriptor for it. */
 void local_engine_wake(struct local *card, enum vta_unit unit);

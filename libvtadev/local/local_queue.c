@@ -113,6 +113,8 @@ static int enter(struct local *card, struct local_queue *q)
 	if (card->lost)
 		return -ENODEV;
 	err = local_engines_start(card);
+	if (!err)
+		err = local_core_make(q);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < LOCAL_QUEUES; i++) {

@@ -732,6 +732,25 @@ TEST_F(RIG, queues_come_and_go)
 	}
 }
 
+TEST_F(RIG, a_queue_without_memory_for_its_core_is_not_created)
+{
+	struct vtadev_queue *one, *two;
+	struct vtadev *frail;
+	struct vta_desc desc = vtadev_desc_nop();
+	uint64_t seq;
+
+	assert_int_equal(vtadev_open("frail:1", &frail), 0);
+	assert_int_equal(vtadev_queue_create(frail, NULL, &one), 0);
+	assert_int_equal(vtadev_queue_create(frail, NULL, &two), -ENOMEM);
+	/* Nothing is lost by it. */
+	assert_int_equal(vtadev_submit(one, &desc, 1, &seq), 0);
+	assert_int_equal(vtadev_wait(one, seq, FOREVER), 0);
+	vtadev_queue_destroy(one);
+	assert_int_equal(vtadev_queue_create(frail, NULL, &two), 0);
+	vtadev_queue_destroy(two);
+	vtadev_close(frail);
+}
+
 TEST_F(RIG, a_lost_device_ends_everything)
 {
 	struct vtadev_queue *runs, *waits;

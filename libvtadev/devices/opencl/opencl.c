@@ -423,6 +423,22 @@ static void ocl_core_free(void *device, void *ptr)
 	free(core);
 }
 
+/* A slot of the rack, or -ENOMEM if the device has no memory for more: it goes on without it. */
+static int enter_rack(struct ocl *ocl, struct rack_core *core)
+{
+	cl_int err = rack_enter(&ocl->rack, core);
+	size_t bytes = 0;
+
+	if (err != CL_MEM_OBJECT_ALLOCATION_FAILURE && err != CL_OUT_OF_RESOURCES &&
+	    err != CL_OUT_OF_HOST_MEMORY)
+		return check_call(ocl, "core", err);
+	for (unsigned int i = 0; i < KERNELS_BUFFERS; i++)
+		bytes += ocl->rack.sizes[i];
+	fprintf(stderr, "libvtadev-opencl: no memory for more cores than %u of %zu bytes each: %s (%d)\n",
+		ocl->rack.room, bytes, error_text(err), err);
+	return -ENOMEM;
+}
+
 static int ocl_core_new(void *device, void **out)
 {
 	struct core *core = calloc(1, sizeof(*core));
@@ -434,7 +450,7 @@ static int ocl_core_new(void *device, void **out)
 	core->ocl = ocl;
 	err = kernels_init(&core->kernels, &ocl->config, &kernels_ops, core);
 	if (!err)
-		err = check_call(ocl, "core", rack_enter(&ocl->rack, &core->rack));
+		err = enter_rack(ocl, &core->rack);
 	if (err) {
 		kernels_destroy(&core->kernels);
 		free(core);
