@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,13 +270,28 @@ static void source_put(struct loaded *l, struct source *s)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Name each card and the reason why it is not up. */
+static OrtStatus *describe_absence(struct loaded *l)
+{
+	struct vtadev_pool_stats stats;
+	char text[1024] = "";
+	size_t at = 0;
+
+	for (unsigned int i = 0; at < sizeof(text) && !vtadev_pool_stats(l->pool, i, &stats); i++)
+		if (!stats.up)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s",
+					       at ? "; " : "", stats.why);
+	return ort_fail(ORT_FAIL, "no card is up: %s", text);
+}
+
 static OrtStatus *describe_failure(struct loaded *l, const struct vtadev_completion *c)
 {
-	struct vtadev_pool_stats stats = { .name = "no card" };
+	struct vtadev_pool_stats stats = { .name = "" };
 	char fault[256];
 
-	if (c->card != UINT32_MAX)
-		vtadev_pool_stats(l->pool, c->card, &stats);
+	if (c->card == UINT32_MAX)
+		return describe_absence(l);
+	vtadev_pool_stats(l->pool, c->card, &stats);
 	if (c->result != -EIO)
 		return ort_fail(ORT_FAIL, "%s: %s", stats.name, vtadev_strerror(c->result));
 	vtadev_fault_text(&c->fault, fault, sizeof(fault));
