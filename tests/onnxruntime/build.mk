@@ -2,4 +2,5 @@
 #
 # The execution provider in ONNX Runtime.
 
-CHECKS += $(if $(VTAC_HAVE),"onnxruntime=tests/onnxruntime/run.sh")
+CHECKS += $(if $(VTAC_HAVE),"onnxruntime=tests/onnxruntime/run.sh" \
+	"@onnxruntime-card=tests/in-vm tests/onnxruntime/guest.sh $(VM_MODULE)")

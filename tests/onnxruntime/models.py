@@ -212,32 +212,6 @@ def blocks():
     return model(made, [*constants()[:2], *values, weights(rng, "w", 10, inputs)])
 
 
-DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
-
-
-def copy_nodes(where):
-    """ONNX's own tests of single nodes, with their inputs as arrays: those of tensors alone."""
-    for model_file in sorted(DATA.glob("node/*/model.onnx")) + \
-            sorted(DATA.glob("pytorch-*/*/model.onnx")):
-        inputs = sorted((model_file.parent / "test_data_set_0").glob("input_*.pb"),
-                        key=lambda path: int(path.stem.split("_")[1]))
-        try:
-            arrays = [numpy_helper.to_array(onnx.TensorProto.FromString(path.read_bytes()))
-                      for path in inputs]
-        except Exception:   # sequences, optionals
-            continue
-        if any(a.dtype.kind not in "fiub" for a in arrays):
-            continue
-        to = where / "nodes" / model_file.parent.name
-        to.mkdir(parents=True)
-        made = onnx.load(model_file)
-        # The files of PyTorch are of opset 6, which the compiler does not read.
-        for opset in made.opset_import:
-            opset.version = max(opset.version, 7 if not opset.domain else 1)
-        (to / "model.onnx").write_bytes(made.SerializeToString())
-        numpy.savez(to / "inputs.npz", *arrays)
-
-
 def run(*command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -254,7 +228,6 @@ def main():
             ("blocks", blocks()),
             ("nothing", model([helper.make_node("Exp", ["x"], ["y"])], [], out=SHAPE))):
         (where / f"{name}.onnx").write_bytes(data)
-    copy_nodes(where)
     inputs = numpy.random.default_rng(3).normal(0, 1, (RUNS, *SHAPE)).astype(numpy.float32)
     inputs.tofile(where / "qdq.in")
     numpy.save(where / "images.npy", inputs)

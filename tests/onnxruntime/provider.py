@@ -19,7 +19,8 @@ import numpy
 import onnxruntime
 
 SHAPE = (1, 3, 16, 16)
-LIBRARY = os.path.join(os.getcwd(), "libvtadev-onnxruntime.so")
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIBRARY = os.path.join(HERE, "libvtadev-onnxruntime.so")
 NAME = "VtaExecutionProvider"
 
 
@@ -27,12 +28,12 @@ def devices(device="soft"):
     return [d for d in onnxruntime.get_ep_devices() if d.ep_metadata.get("device") == device]
 
 
-def session(name, options=None, sizes=None):
+def session(name, options=None, sizes=None, cards=None):
     how = onnxruntime.SessionOptions()
     how.log_severity_level = 4
     for size, value in (sizes or {}).items():
         how.add_free_dimension_override_by_name(size, value)
-    how.add_provider_for_devices(devices(), options or {})
+    how.add_provider_for_devices(cards or devices(), options or {})
     made = onnxruntime.InferenceSession(f"{name}.onnx", sess_options=how)
     # Python goes on without providers that cannot be made.
     assert NAME in made.get_providers(), made.get_providers()
@@ -430,9 +431,9 @@ def test_wrong_options_are_refused_in_a_sentence():
         refused("option calibration: qdq.onnx is no directory", {"calibration": "qdq.onnx"}, capture)
 
 
-def main():
+def main(functions):
     onnxruntime.register_execution_provider_library("vta", LIBRARY)
-    tests = [(name[5:].replace("_", " "), f) for name, f in globals().items()
+    tests = [(name[5:].replace("_", " "), f) for name, f in functions.items()
              if name.startswith("test_") and inspect.isfunction(f)]
     print(f"TAP version 13\n1..{len(tests)}")
     failed = 0
@@ -448,4 +449,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # A small root of Debian's testing release with ONNX Runtime, its headers and Python, for the
-# execution provider. It is made once, in $VTA_CACHE/onnxruntime.
-# Sourced; $top is the source tree.
+# execution provider, and the files of its tests. It is made once, in $VTA_CACHE/onnxruntime.
+# Sourced; $top is the source tree, and the working directory of its functions.
 
 here=$top/tools/vm
 # shellcheck source=tools/vm/common.sh
@@ -31,4 +31,23 @@ ort_root() {
 # ort_run DIR COMMAND...: run the command in the root, in DIR
 ort_run() {
 	"${chroot_run[@]}" "$ort/root" "$@"
+}
+
+# ort_or_skip DIR: make the root, or print that a test is skipped and end this shell; DIR gets a log
+ort_or_skip() {
+	(ort_root) 2>"$1/log" && return
+	echo "TAP version 13"
+	echo "ok 1 provider # SKIP no root of Debian testing: $(grep -m 1 'mmdebstrap: ' "$1/log" ||
+		tail -n 1 "$1/log")"
+	echo "1..1"
+	exit 0
+}
+
+# ort_files DIR: write the provider, built with the root's headers by this machine's compiler, its tests
+# and their models to DIR
+ort_files() {
+	env -u MAKEFLAGS -u MFLAGS make -s build/lib/libvtadev-onnxruntime.so \
+		ORT_INCLUDE="$ort/root/usr/include/onnxruntime" >&2
+	cp build/lib/libvtadev-onnxruntime.so tests/onnxruntime/provider.py "$1/"
+	VTADEV_PLUGINS=$top/build/lib /usr/bin/python3 tests/onnxruntime/models.py "$1"
 }

@@ -5,8 +5,9 @@
     tree.py TAR MODULE|PATH...
 
 Modules are imported, and all files that are then loaded go to TAR, at their paths; PATH is a file or
-directory of more.
+directory of more. A library there is loaded too, with those that it needs.
 """
+import ctypes
 import importlib
 import os
 import sys
@@ -19,10 +20,16 @@ def mapped():
 
 
 def links_to(path):
-    """The links beside a library that lead to it: programs name these."""
+    """The links beside a library, and beside its folder, that lead to it: programs name these."""
     folder = os.path.dirname(path)
-    return [entry.path for entry in os.scandir(folder)
+    return [entry.path for place in (folder, os.path.dirname(folder)) for entry in os.scandir(place)
             if entry.is_symlink() and os.path.realpath(entry.path) == path]
+
+
+def add_link(tar, name, target):
+    link = tarfile.TarInfo(name)
+    link.type, link.linkname = tarfile.SYMTYPE, target
+    tar.addfile(link)
 
 
 def loaded():
@@ -30,10 +37,12 @@ def loaded():
     for module in list(sys.modules.values()):
         paths |= {getattr(module, "__file__", None), getattr(module, "__cached__", None)}
     libraries = {path for path in mapped() if path.startswith("/")}
+    links = {}
     for path in libraries:
         if os.path.isfile(path):
-            paths |= {path, *links_to(path)}
-    return {path for path in paths if path and os.path.exists(path)}
+            paths.add(path)
+            links.update(dict.fromkeys(links_to(path), path))
+    return {path for path in paths if path and os.path.exists(path)}, links
 
 
 def main():
@@ -41,14 +50,18 @@ def main():
     for name in names:
         if not name.startswith("/"):
             importlib.import_module(name)
+        elif name.endswith(".so"):
+            ctypes.CDLL(name)
+    paths, links = loaded()
+    links["/usr/bin/python3"] = os.path.realpath(sys.executable)
     with tarfile.open(to, "w") as tar:
-        for path in sorted(loaded() | {name for name in names if name.startswith("/")}):
+        for path in sorted(paths | {name for name in names if name.startswith("/")}):
             tar.add(path)
-        for name, target in (("lib", "usr/lib"), ("lib64", "usr/lib64"), ("python3", None)):
-            link = tarfile.TarInfo(name if target else "usr/bin/python3")
-            link.type, link.linkname = tarfile.SYMTYPE, target or os.path.realpath(sys.executable)
-            if target or link.linkname != "/usr/bin/python3":
-                tar.addfile(link)
+        for path, target in links.items():
+            if path != target:
+                add_link(tar, path.lstrip("/"), target)
+        for name in ("lib", "lib64"):
+            add_link(tar, name, f"usr/{name}")
         # The loader, by the name that is in programs.
         for loader in ("/usr/lib64/ld-linux-x86-64.so.2", "/usr/lib/ld-linux-aarch64.so.1"):
             if os.path.exists(loader):
