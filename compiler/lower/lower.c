@@ -225,14 +225,15 @@ static int lower_const(struct lowering *l, const struct vtac_tensor *t,
 
 /*
  * Is the second matrix of a product a constant that can be packed now, instead of in each run? One
- * that other nodes read is not: the program would have it twice.
+ * that other nodes read is not: the program would have it twice. Nor is one of few columns, which
+ * would be padding for the most part.
  */
 static bool is_packable(const struct vtac_call *c)
 {
 	const struct vtac_tensor *b = c->kernel == VTACPU_GEMM_F32 ? c->io[1] : NULL;
 	const uint32_t *batch = c->p.gemm_f32.mat.b_batch;
 
-	if (!b || !b->data || batch[0] || batch[1] || batch[2])
+	if (!b || !b->data || batch[0] || batch[1] || batch[2] || c->p.gemm_f32.mat.n < 8)
 		return false;
 	for (unsigned int i = 0; i < b->n_users; i++)
 		if (b->users[i]->op != VTAC_GEMM && b->users[i]->op != VTAC_MATMUL)

@@ -810,10 +810,10 @@ static struct vtac_tensor *net_matrix(struct net *net, int64_t rows, int64_t col
 	return t;
 }
 
-/* The kernel of the only step of a product x * w, whose w another node reads too if @shared. */
-static uint32_t kernel_of_product(bool shared, bool constant)
+/* The kernel of the only step of x * w, w of @n columns, which another node reads too if @shared. */
+static uint32_t kernel_of_product(int64_t n, bool shared, bool constant)
 {
-	const int64_t dims[] = { 7, 5 };
+	const int64_t dims[] = { n, 5 };
 	struct vtac_options opt = { .no_card = true };
 	struct vtac_tensor *x, *w;
 	struct vtac_program p;
@@ -824,12 +824,12 @@ static uint32_t kernel_of_product(bool shared, bool constant)
 	net_core(&opt);
 	net_begin(&net, 34);
 	x = net_matrix(&net, 3, 5);
-	w = constant ? net_const(&net, 2, dims) : net_matrix(&net, 7, 5);
+	w = constant ? net_const(&net, 2, dims) : net_matrix(&net, n, 5);
 	node = net_node(&net, VTAC_GEMM, "product", x, w, NULL);
 	node->attr.gemm = (struct vtac_gemm){ .trans_w = true, .alpha = 1 };
 	net_output(&net, node->out[0]);
 	if (shared) {
-		node = net_node(&net, VTAC_BINARY, "difference", w, net_input(&net, 1, 7, 5), NULL);
+		node = net_node(&net, VTAC_BINARY, "difference", w, net_input(&net, 1, n, 5), NULL);
 		node->attr.binary.op = VTACPU_SUB;
 		net_output(&net, node->out[0]);
 	}
@@ -843,9 +843,10 @@ static uint32_t kernel_of_product(bool shared, bool constant)
 	return kernel;
 }
 
-TEST(constant_matrices_are_packed_unless_others_read_them)
+TEST(constant_matrices_are_packed_unless_narrow_or_read_by_others)
 {
-	assert_int_equal(kernel_of_product(false, true), VTACPU_GEMM_PACKED_F32);
-	assert_int_equal(kernel_of_product(true, true), VTACPU_GEMM_F32);
-	assert_int_equal(kernel_of_product(false, false), VTACPU_GEMM_F32);
+	assert_int_equal(kernel_of_product(8, false, true), VTACPU_GEMM_PACKED_F32);
+	assert_int_equal(kernel_of_product(7, false, true), VTACPU_GEMM_F32);
+	assert_int_equal(kernel_of_product(8, true, true), VTACPU_GEMM_F32);
+	assert_int_equal(kernel_of_product(8, false, false), VTACPU_GEMM_F32);
 }
