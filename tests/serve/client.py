@@ -91,7 +91,7 @@ class Server:
         program = program or [sys.executable, "adapters/serve/vta-serve"]
         self.process = subprocess.Popen(
             [*program, str(directory), "--listen", "127.0.0.1:0", *options],
-            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.lines = []
         self.port = int(self.line(r"listening on 127.0.0.1 port (\d+)")[1])
         if wait:
@@ -133,9 +133,10 @@ class Server:
                    if re.match(rf"{name}[{{ ]", line))
 
     def tell(self, command):
-        """A command for flaky_server.py."""
+        """A command for flaky_server.py, which holds when this returns."""
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n", self.lines
 
     def connect(self):
         """A bare socket."""
@@ -152,6 +153,7 @@ class Server:
         for line in self.process.stderr:
             self.lines.append(line)
         self.process.stderr.close()
+        self.process.stdout.close()
         return self.process.wait(SECONDS)
 
 

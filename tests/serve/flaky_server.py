@@ -4,6 +4,8 @@
     lose N RUNS         so many runs of device N end with its loss, as by a reset
     refuse N ERRNO      opening device N fails, as if it was pulled out; 0: it is back
     hold N 0|1          runs do not end
+
+Each line is answered by "done" on standard output.
 """
 
 import ctypes
@@ -29,6 +31,7 @@ def obey():
     for line in sys.stdin:
         what, number, value = line.split()
         setattr(devices[int(number)], what, int(value))
+        print("done", flush=True)
 
 
 if __name__ == "__main__":

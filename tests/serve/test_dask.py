@@ -31,8 +31,7 @@ class Workers(unittest.TestCase):
             ["dask-scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
              "--scheduler-file", DIR / f"{self.id()}.json"], stderr=subprocess.DEVNULL)
         self.addCleanup(self.end, self.scheduler)
-        client.until((DIR / f"{self.id()}.json").exists)
-        self.address = json.loads((DIR / f"{self.id()}.json").read_text())["address"]
+        client.until(self.find_scheduler)
         self.workers = subprocess.Popen(["examples/dask/workers.sh", self.address, *CARDS], cwd=".",
                                         stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(self.end, self.workers)
@@ -41,6 +40,14 @@ class Workers(unittest.TestCase):
         self.client.wait_for_workers(len(CARDS), client.SECONDS)
         # As others import the example: workers have no module of this name.
         distributed.protocol.pickle.cloudpickle.register_pickle_by_value(digits)
+
+    def find_scheduler(self):
+        """Set its address, when the scheduler has written all of its file."""
+        try:
+            self.address = json.loads((DIR / f"{self.id()}.json").read_text())["address"]
+        except (FileNotFoundError, json.JSONDecodeError):
+            return False
+        return True
 
     @staticmethod
     def end(process):
