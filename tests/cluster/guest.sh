@@ -172,8 +172,11 @@ make_root || exit 1
 chgrp 4711 /dev/vta?
 chmod 660 /dev/vta?
 : >/tmp/out
-check "vta-gres: a line for each card" [ "$(in_root vta-gres)" = "$(for i in 0 1 2 3 4; do
-	echo "Name=gpu Type=vta File=/dev/vta$i Flags=no_gpu_env"; done)" ]
+registered() {
+	[ "$(in_root vta-gres)" = "$(for i in 0 1 2 3 4; do
+		echo "Name=gpu Type=vta File=/dev/vta$i Flags=no_gpu_env"; done)" ]
+}
+check "vta-gres: a line for each card" registered
 configure
 check "daemons start" start
 check "node of four cards" soon is n1 IDLE
@@ -275,6 +278,7 @@ ends d
 vtactl status 4 >/tmp/out
 check "vta-check: as Epilog has reset the card" [ $? -eq 0 ]
 check "node stays in service" soon is n2 IDLE
+check "vta-gres: cards are registered as before" registered
 
 job e -w n2 --gres=gpu:vta:1
 soon runs e

@@ -282,11 +282,21 @@ fi
 
 # ---- Resets ----
 
+# The names and numbers by which containers and schedulers know cards
+registered() {
+	vtactl cdi
+	vtactl list --json --all
+	stat -c '%n %t:%T %a %u:%g' /dev/vta?
+	cat /sys/class/vta/vta?/dev
+}
+registered >/tmp/registered
 monitor --json
 start hold worker vta0 hold
 echo 1 >/sys/class/vta/vta0/reset
 reset='"card":"vta0","event":"reset","reason":"an administrator asked","generation":1,"error":0'
 check "monitor: a reset, and why" soon says "$reset" /tmp/monitor
+registered >/tmp/out
+check "reset: cards keep names, numbers and their entries for containers" cmp /tmp/registered /tmp/out
 ctl status 0
 check "status: the last resets" says '^    at [0-9.]+ s reset: an administrator asked$'
 check "status: it works" exits 0
@@ -359,6 +369,8 @@ fi
 check "counters: a card that was given up has none" says 'No such device' /tmp/err
 inject clear
 echo 1 >/sys/class/vta/vta0/reset
+registered >/tmp/out
+check "reset: of a card that was given up, likewise" cmp /tmp/registered /tmp/out
 ctl status 0
 check "status: after a reset it works again" exits 0
 
