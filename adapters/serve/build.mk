@@ -9,6 +9,10 @@ SERVE_MODULES := $(wildcard adapters/serve/vtaserve/*.py)
 SERVE_DIR ?= $(PREFIX)/share/vtadev/serve
 SYSTEMD_DIR ?= $(PREFIX)/lib/systemd/system
 
+.PHONY: serve
+serve: python  ## what vta-serve and vta-frigate need: docs/serving.md
+	@tools/vm/deps.sh need $(SERVE_PACKAGES)
+
 $(call filled,build/serve/vta-serve.service,adapters/serve/vta-serve.service.in)
 
 .PHONY: install-serve

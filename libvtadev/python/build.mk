@@ -4,7 +4,7 @@
 # it is compiled with does not matter. It needs PYTHON_PACKAGES besides the library's packages:
 # without them everything else is built all the same.
 
-PYTHON_PACKAGES := libpython3-dev libdlpack-dev
+PYTHON_PACKAGES := python3 libpython3-dev libdlpack-dev
 PYTHON ?= /usr/bin/python3
 PYTHON_OLD := $(addprefix %/python3.,$(addsuffix /Python.h,6 7 8 9 10))
 PYTHON_H := $(lastword $(filter-out $(PYTHON_OLD),$(wildcard /usr/include/python3.*/Python.h)))
