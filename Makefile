@@ -50,7 +50,7 @@ SOAK_SECONDS := 1800
 # Debian packages that the commands need; DEB_PACKAGES are those that debian/control names.
 BUILD_PACKAGES := gcc libc6-dev pkg-config libjson-c-dev libudev-dev libpci-dev libncurses-dev libpng-dev libjpeg-dev \
 	ocl-icd-opencl-dev opencl-c-headers
-TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) $(WHEEL_PACKAGES) $(GST_PACKAGES) gstreamer1.0-tools gstreamer1.0-plugins-base libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-aarch64-linux-gnu gcc-riscv64-unknown-elf \
+TEST_PACKAGES = $(MAN_PACKAGES) $(VTAC_PACKAGES) $(PYTHON_PACKAGES) $(WHEEL_PACKAGES) $(GST_PACKAGES) $(GST_TOOLS) libonnx-testdata abigail-tools bsdutils clang clang-tidy cppcheck gcc-aarch64-linux-gnu gcc-riscv64-unknown-elf \
 	libc6-dev-arm64-cross libclang-rt-dev libcmocka-dev libdlpack-dev mandoc perl pocl-opencl-icd procps python3 qemu-user reuse \
 	python3-numpy $(SERVE_PACKAGES) curl haproxy python3-distributed shellcheck sparse udev umockdev valgrind zsh $(if $(shell command -v npm),$(MODEL_PACKAGES))
 DEB_PACKAGES = build-essential lintian $(shell sed -n '/^Build-Depends:/,/^[^ ]*:/s/^ \([^ ,]*\).*/\1/p' debian/control)

@@ -4,6 +4,8 @@
 # packages: without them everything else is built all the same.
 
 GST_PACKAGES := libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
+# The commands and elements of the page's pipelines.
+GST_TOOLS := gstreamer1.0-tools gstreamer1.0-plugins-base
 GST_HAVE := $(shell pkg-config --exists gstreamer-video-1.0 2>/dev/null && echo yes)
 GST_SO := build/lib/gstreamer-1.0/libgstvta.so
 GST_SRCS := $(wildcard adapters/gstreamer/*.c)
@@ -22,7 +24,7 @@ $(GST_SO): $(GST_OBJS) $(PICTURE_OBJS) $(PROG_SO) $(LIB_SO)
 
 .PHONY: gstreamer install-gstreamer
 gstreamer: user-deps  ## the GStreamer element vtainfer: docs/gstreamer.md
-	@tools/vm/deps.sh need $(GST_PACKAGES)
+	@tools/vm/deps.sh need $(GST_PACKAGES) $(GST_TOOLS)
 	@$(MAKE) --no-print-directory $(GST_SO)
 
 install-gstreamer: $(GST_SO)
