@@ -76,7 +76,8 @@ CHECKS += \
 		"devices-opencl-$(notdir $(t))=VTADEV_PLUGINS=$(LIB_DIR) VTADEV_DEVICE=opencl $(t)") \
 	"devices-soft-gemm=tests/emu/gemm_streams.sh build/tests/emu/test_gemm env VTADEV_PLUGINS=$(LIB_DIR) $(DEVICES_TEST_DIR)/test_streams soft" \
 	$(foreach n,1 3,"devices-soft-cores-$(n)=VTADEV_PLUGINS=$(LIB_DIR) VTA_STREAMS=360 $(DEVICES_TEST_DIR)/test_streams soft:cores=$(n)") \
-	"devices-side-by-side=LD_LIBRARY_PATH=$(LIB_DIR) VTADEV_PLUGINS=$(LIB_DIR) tests/devices/side_by_side.py soft:cores=1 soft:cores=3 soft opencl" \
+	"devices-side-by-side=LD_LIBRARY_PATH=$(LIB_DIR) VTADEV_PLUGINS=$(LIB_DIR) tests/devices/side_by_side.py 12 soft:cores=1 soft:cores=3 soft opencl" \
+	"devices-opencl-cut=VTADEV_OPENCL_OPTIONS='-DVTA_SLICE=1ul -DVTA_PART=65536ul -DVTA_WIDE_MIN=262144ul' LD_LIBRARY_PATH=$(LIB_DIR) VTADEV_PLUGINS=$(LIB_DIR) tests/devices/side_by_side.py 2 opencl" \
 	"devices-opencl=tests/devices/opencl.sh" \
 	"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
 	"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \

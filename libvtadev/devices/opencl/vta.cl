@@ -62,6 +62,11 @@
 #endif
 #endif
 
+/* Multiplications between two looks at the clock, at least. */
+#ifndef VTA_PART
+#define VTA_PART	(1ul << 24)
+#endif
+
 #define BATCH		(1u << LOG_BATCH)
 #define BLOCK		(1u << LOG_BLOCK)
 #define LANES_LOG	(LOG_BATCH + LOG_BLOCK)
@@ -87,8 +92,7 @@
 #define SLOT_TOKENS	((size_t)VTA_TOKEN_QUEUES * VTA_TOKENS)
 
 #define PAGE_INSNS	(1u << (VTA_PAGE_LOG - 4))
-/* Multiplications between two looks at the clock, at least, and what an instruction counts. */
-#define PART_WORK	(1ul << 24)
+/* What an instruction counts, in multiplications. */
 #define INSN_WORK	(1ul << 16)
 #define NOWHERE		(~0ul)
 #define NO_QUEUE	(~0u)
@@ -198,6 +202,7 @@ struct launch {
 	uint at, planned;		/* entries of the plan */
 	uint turn;
 	bool resumes;			/* the entry has begun */
+	bool wide;			/* it is a loop, of which the rest is to be executed */
 	bool shared;			/* no launch of vta_wide is for this stream */
 	ulong begun, spent;		/* of the slice; by work-item 0 */
 };
@@ -308,7 +313,7 @@ static ulong execute_part(const struct core *c, __local struct vta_group *g,
 			  const struct vta_loop *l, bool apart)
 {
 	ulong uops = l->insn.uop_end - l->insn.uop_bgn;
-	ulong n = max(PART_WORK / work(1, l->insn.alu), (ulong)1), end = min(l->done + n, l->count);
+	ulong n = max(VTA_PART / work(1, l->insn.alu), (ulong)1), end = min(l->done + n, l->count);
 
 #if VTA_ITEMS >= 2 * LANES
 	if (apart && !l->insn.alu && l->done % uops == 0 &&
@@ -343,7 +348,7 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 		return FAULTED;
 	l.apart = independent(&l.insn, &span);
 	apart = disjoint(&l.insn, &span);
-	if (l.apart && !done && (l.insn.alu || (l.insn.reset && l.count <= PART_WORK))) {
+	if (l.apart && !done && (l.insn.alu || (l.insn.reset && l.count <= VTA_PART))) {
 		passes = gather_passes(c, g, w, &l.insn, &span);
 		JOIN;
 		look_at_clock(g, w, passes * (INSN_WORK + work(l.count, true)));
@@ -365,7 +370,7 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 			}
 			return UNFINISHED;
 		}
-		look_at_clock(g, w, INSN_WORK + min(work(l.count, l.insn.alu), PART_WORK));
+		look_at_clock(g, w, INSN_WORK + min(work(l.count, l.insn.alu), VTA_PART));
 		l.done = execute_part(c, g, &l, apart);
 		JOIN;
 	}
@@ -373,38 +378,35 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 	return EXECUTED;
 }
 
+/* What needs no work of the group: FINISH, and an entry that others have executed. */
+static enum outcome pass_over(__local struct vta_group *g, struct launch *w, ulong uops)
+{
+	look_at_clock(g, w, INSN_WORK);
+	JOIN;
+	count(g, w, 1, uops);
+	return EXECUTED;
+}
+
+/*
+ * Executes an entry, or continues what the last launch began. Each function that has barriers is
+ * called once: pocl's compiler takes minutes for copies of these.
+ */
 static enum outcome execute_entry(const struct core *c, __local struct vta_group *g,
 				  struct launch *w)
 {
-	if (g->plan.entries[w->at].reason)
-		return FAULTED;
-	switch (g->plan.entries[w->at].command.words[0] & 7) {
-	case LOAD:
-		return execute_move(c, g, w, true, false);
-	case STORE:
-		return execute_move(c, g, w, false, false);
-	case GEMM:
-	case ALU:
-		return execute_loop(c, g, w, 0);
-	default:
-		look_at_clock(g, w, INSN_WORK);
-		JOIN;
-		count(g, w, 1, 0);
-		return EXECUTED;
-	}
-}
+	uint op = g->plan.entries[w->at].command.words[0] & 7;
+	bool resumes = w->resumes;
 
-/* Continues what the last launch began. */
-static enum outcome resume(const struct core *c, __local struct vta_group *g, struct launch *w)
-{
-	if (g->s.status == VTA_WIDE)
-		return execute_loop(c, g, w, g->s.loop.done);
-	if ((g->s.command.words[0] & 7) == LOAD)
-		return execute_move(c, g, w, true, true);
+	w->resumes = false;
+	if (!resumes && g->plan.entries[w->at].reason)
+		return FAULTED;
+	/* The host has moved the rows of a LOAD, which are in @bounce. */
+	if (op == LOAD || (op == STORE && !resumes))
+		return execute_move(c, g, w, op == LOAD, resumes);
+	if ((op == GEMM || op == ALU) && (!resumes || w->wide))
+		return execute_loop(c, g, w, resumes ? g->s.loop.done : 0);
 	/* The host has moved the rows of a STORE, or vta_wide has executed the loop. */
-	count(g, w, 1, (g->s.command.words[0] & 7) == STORE ? 0 : g->s.loop.count);
-	JOIN;
-	return EXECUTED;
+	return pass_over(g, w, resumes && op != STORE ? g->s.loop.count : 0);
 }
 
 /* ---- The kernels ---- */
@@ -446,11 +448,11 @@ static void count_wide(__local struct vta_state *s)
 /* Executes the plan, and makes the next, until the slice is over or the host is asked. */
 static void run(const struct core *c, __local struct vta_group *g, struct launch *w)
 {
-	enum outcome outcome = w->resumes ? resume(c, g, w) : EXECUTED;
+	enum outcome outcome = EXECUTED;
 	uint fresh;
 
 	while (outcome == EXECUTED && !is_late(g, w)) {
-		if (w->at == w->planned) {
+		if (w->at == w->planned && !w->resumes) {
 			fresh = refill(c, g);
 			JOIN;
 			if (ITEM == 0)
@@ -498,7 +500,7 @@ void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
 {
 	const size_t slot = slots[get_group_id(0)];
 	const struct core c = CORE(slot);
-	struct launch w = { 0, 0, 1, false, shared, clock(), 0 };
+	struct launch w = { 0, 0, 1, false, false, shared, clock(), 0 };
 
 	state += slot;
 	plans += slot;
@@ -521,7 +523,11 @@ void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
 	w.at = g->s.taken;
 	w.planned = g->s.planned;
 	w.resumes = g->s.in_hand;
+	w.wide = g->s.status == VTA_WIDE;
 	JOIN;
+	/* Or a later launch, of this stream alone, would take the loop for one that is not done. */
+	if (ITEM == 0)
+		g->s.status = VTA_RUN;
 	run(&c, g, &w);
 	JOIN;
 	copy_out((__global uint *)state, (__local const uint *)&g->s, sizeof(g->s));
