@@ -9,7 +9,8 @@
  *	#define RIG struct rig *r, rig_setup, rig_teardown
  *
  * GROUP(setup, teardown); runs these before the first test and after the last one. Tests run in
- * the order of the file. A pattern as the program's argument selects tests by their names.
+ * the order of the file. A pattern as the program's argument selects tests by their names; !PATTERN
+ * selects the others.
  */
 #ifndef TESTS_FRAME_H
 #define TESTS_FRAME_H
@@ -51,7 +52,9 @@ static CMFixtureFunction frame_setup, frame_teardown;
 /* Runs the tests whose names match @pattern, or all. */
 static int frame_run(const char *pattern)
 {
-	if (pattern)
+	if (pattern && *pattern == '!')
+		cmocka_set_skip_filter(pattern + 1);
+	else if (pattern)
 		cmocka_set_test_filter(pattern);
 	return _cmocka_run_group_tests("tests", frame_tests, frame_count, frame_setup,
 				       frame_teardown);
