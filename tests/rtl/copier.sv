@@ -44,7 +44,7 @@ module copier #(
 	input logic [LOG_TAGS - 1:0] mem_response_tag,
 	input logic [127:0] mem_response_data,
 	input logic root_write, root_enable,
-	input logic [7:0] root_context,
+	input logic [LOG_CONTEXTS - 1:0] root_context,
 	input logic [63:14] root_address,
 	input logic invalidate, invalidate_all,
 	input logic [7:0] invalidate_context,
@@ -76,10 +76,10 @@ module copier #(
 		.LOG_CONTEXTS(LOG_CONTEXTS), .LOG_MEM(LOG_MEM), .LOG_TAGS(LOG_TAGS)
 	) mmu (
 		.clk, .reset, .short_lines, .request({write, read}),
-		.request_ready({write_ready, read_ready}), .request_write(2'b10),
+		.request_ready({write_ready, read_ready}), .request_direct(2'b00), .request_write(2'b10),
 		.request_begin({write_begin, read_begin}),
 		.request_context({context_of, context_of}),
-		.request_address({write_address, read_address}),
+		.request_address({32'd0, write_address, 32'd0, read_address}),
 		.request_length({write_length, read_length}),
 		.request_data({write_data, 128'd0}),
 		.acknowledge({acknowledge, unused_acknowledge}), .acknowledge_ready(2'b11),

@@ -9,9 +9,11 @@ cd "$(dirname "$0")/../.."
 . tests/tap.sh
 
 sources="card/rtl/core/vta_isa_pkg.sv $(find card/rtl/core -name '*.sv' ! -name vta_isa_pkg.sv | sort)"
-card="card/rtl/core/vta_isa_pkg.sv card/rtl/card/vta_card_pkg.sv
-	$(find card/rtl/card -name '*.sv' ! -name '*_pkg.sv' | sort)
-	card/rtl/core/vta_ram.sv card/rtl/core/vta_fifo.sv tests/rtl/copier.sv"
+parts=$(find card/rtl/card -name '*.sv' ! -name '*_pkg.sv' | sort)
+card="card/rtl/core/vta_isa_pkg.sv card/rtl/card/vta_card_pkg.sv $parts
+	card/rtl/core/vta_ram.sv card/rtl/core/vta_fifo.sv"
+copier="$card tests/rtl/copier.sv"
+whole="$sources card/rtl/card/vta_card_pkg.sv $parts"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2034	# tap.sh shows it
@@ -54,9 +56,9 @@ if command -v verilator > /dev/null; then
 		-GLOG_UOP_BUFF_SIZE=10 -GLOG_INP_BUFF_SIZE=13 -GLOG_WGT_BUFF_SIZE=14 \
 		-GLOG_ACC_BUFF_SIZE=12 || status=1
 	result "verilator -Wall: 1x4x4 of 4 bits" $status
-	status=0; lint_of copier "$card" || status=1
+	status=0; lint_of copier "$copier" || status=1
 	result "verilator -Wall: copies" $status
-	status=0; lint_of copier "$card" -GLOG_MEM=0 -GLOG_PAGES=6 -GLOG_TAGS=6 || status=1
+	status=0; lint_of copier "$copier" -GLOG_MEM=0 -GLOG_PAGES=6 -GLOG_TAGS=6 || status=1
 	result "verilator -Wall: copies without card memory" $status
 	status=0; lint_of vta_descriptor "$card" || status=1
 	result "verilator -Wall: descriptors" $status
@@ -64,6 +66,12 @@ if command -v verilator > /dev/null; then
 		status=0; lint_of vta_arbiter "$card" "-GQUEUES=${shape% *}" "-GGROUPS=${shape#* }" || status=1
 		result "verilator -Wall: scheduling, $shape" $status
 	done
+	for shape in "16 16" "8 4" "1 1" "256 256"; do
+		status=0; lint_of vta_card "$whole" "-GQUEUES=${shape% *}" "-GCONTEXTS=${shape#* }" || status=1
+		result "verilator -Wall: the card, $shape" $status
+	done
+	status=0; lint_of vta_card "$whole" -GLOG_MEM=0 || status=1
+	result "verilator -Wall: the card without memory" $status
 	status=0; refuse -GLOG_LANES=5 LOG_LANES || status=1
 	result "more lanes than a block are refused" $status
 	status=0; refuse -GLOG_ACC_BUFF_SIZE=19 fields || status=1
@@ -74,10 +82,12 @@ fi
 if command -v yosys > /dev/null; then
 	status=0; synthesize vta_core "$sources" || status=1
 	result "yosys: no latches, loops or multiple drivers" $status
-	status=0; synthesize copier "$card" || status=1
+	status=0; synthesize copier "$copier" || status=1
 	result "yosys: none in copies" $status
 	status=0; synthesize vta_arbiter "$card" || status=1
 	result "yosys: none in scheduling" $status
+	status=0; synthesize vta_card "$whole" || status=1
+	result "yosys: none in the card" $status
 else
 	skip "yosys" "no yosys (make rtl installs it)"
 fi

@@ -16,6 +16,9 @@ package vta_card_pkg;
 	localparam logic [3:0] FAULT_DESC = 4'd5;
 	localparam logic [3:0] FAULT_ALIGN = 4'd6;
 	localparam logic [3:0] FAULT_CYCLES = 4'd9;
+	localparam logic [3:0] FAULT_DOORBELL = 4'd11;
+	localparam logic [3:0] FAULT_TIME = 4'd12;
+	localparam logic [3:0] ACCESS_RING = 4'd1;
 	localparam logic [3:0] ACCESS_NONE = 4'd0;
 	localparam logic [3:0] ACCESS_INSN = 4'd2;
 	localparam logic [3:0] ACCESS_COPY_SRC = 4'd6;
@@ -39,6 +42,24 @@ package vta_card_pkg;
 	localparam logic [1:0] UNIT_FRONT = 2'd0;
 	localparam logic [1:0] UNIT_COMPUTE = 2'd1;
 	localparam logic [1:0] UNIT_COPY = 2'd2;
+
+	// Changes of a queue (vta_queues)
+	localparam logic [3:0] CHANGE_NONE = 4'd0;
+	localparam logic [3:0] CHANGE_OWN = 4'd1;
+	localparam logic [3:0] CHANGE_RELEASE = 4'd2;
+	localparam logic [3:0] CHANGE_STARTED = 4'd3;	// its start is in the status page
+	localparam logic [3:0] CHANGE_HALTED = 4'd4;	// its fault is
+	localparam logic [3:0] CHANGE_STOPPED = 4'd5;	// its stop is
+	localparam logic [3:0] CHANGE_FETCHED = 4'd6;	// a descriptor is in hand
+	localparam logic [3:0] CHANGE_OFFERED = 4'd7;	// to its engine's arbiter
+	localparam logic [3:0] CHANGE_WITHDRAWN = 4'd8;
+	localparam logic [3:0] CHANGE_BEGUN = 4'd9;	// it is executed
+	localparam logic [3:0] CHANGE_CHECKING = 4'd10;	// a WAIT reads its word
+	localparam logic [3:0] CHANGE_HELD = 4'd11;
+	localparam logic [3:0] CHANGE_FAULT = 4'd12;
+	localparam logic [3:0] CHANGE_COMPLETED = 4'd13;
+	localparam logic [3:0] CHANGE_IDLE = 4'd14;	// the descriptor in hand is dropped
+	localparam logic [3:0] CHANGE_SIGNALLED = 4'd15;	// each held WAIT checks again
 
 	// Requests of vta_arbiter
 	localparam logic [2:0] ARBITER_OFFER = 3'd0;	// the queue of the group is ready

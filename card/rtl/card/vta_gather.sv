@@ -16,14 +16,14 @@ module vta_gather #(
 	output logic piece_ready,
 	input logic [LOG_CLIENTS - 1:0] piece_client,
 	input logic piece_card,
-	input logic [51:0] piece_address,
+	input logic [63:0] piece_address,
 	input logic [4:0] piece_length,
 	input logic [127:0] piece_data,
 	// Transactions: data by the address's 16 bytes, in as many transfers as it touches
 	output logic transfer,
 	input logic transfer_ready,
 	output logic transfer_card,
-	output logic [51:0] transfer_address,
+	output logic [63:0] transfer_address,
 	output logic [8:0] transfer_length,
 	output logic transfer_last,
 	output logic [127:0] transfer_data,
@@ -33,12 +33,12 @@ module vta_gather #(
 );
 	localparam int LogBeats = 5;		// kept, of two lines
 	localparam int LogHeads = 2;
-	localparam int Head = LOG_CLIENTS + 1 + 52 + 9 + LOG_PIECES + 1;
+	localparam int Head = LOG_CLIENTS + 1 + 64 + 9 + LOG_PIECES + 1;
 
 	// ---- The transaction that is joined
 	logic open, card;
 	logic [LOG_CLIENTS - 1:0] client;
-	logic [51:0] start, next;
+	logic [63:0] start, next;
 	logic [LOG_PIECES:0] pieces;
 	logic [127:0] partial;			// of the 16 bytes at next
 	logic [LOG_WAIT:0] waited;
@@ -65,7 +65,7 @@ module vta_gather #(
 	always_ff @(posedge clk) begin
 		if (take) begin
 			partial <= overflow ? placed[255:128] : merged;
-			next <= piece_address + 52'(piece_length);
+			next <= piece_address + 64'(piece_length);
 			pieces <= open ? pieces + 1'b1 : (LOG_PIECES + 1)'(1);
 			if (~open) begin
 				start <= piece_address;
@@ -82,7 +82,7 @@ module vta_gather #(
 	// ---- Transactions that are complete
 	logic head_valid, head_pop, head_card;
 	logic [LOG_CLIENTS - 1:0] head_client;
-	logic [51:0] head_address;
+	logic [63:0] head_address;
 	logic [8:0] head_length;
 	logic [LOG_PIECES:0] head_pieces;
 

@@ -13,7 +13,7 @@ module vta_link #(
 	// Writes: 16 bytes at a time
 	input logic transfer,
 	output logic transfer_ready,
-	input logic [51:0] transfer_address,
+	input logic [63:0] transfer_address,
 	input logic [8:0] transfer_length,
 	input logic transfer_last,
 	input logic [127:0] transfer_data,
@@ -25,7 +25,7 @@ module vta_link #(
 	// Reads
 	input logic read,
 	output logic read_ready,
-	input logic [51:0] read_address,
+	input logic [63:0] read_address,
 	input logic [8:0] read_length,
 	input logic [LOG_TAGS - 1:0] read_tag,
 	// Reads of a page table's entry, of 8 bytes; their tag is the last
@@ -58,8 +58,8 @@ module vta_link #(
 			written_client <= transfer_client;
 			written_pieces <= transfer_pieces;
 			request_write <= write;
-			request_address <= write ? {12'd0, transfer_address} :
-				walk ? walk_address : {12'd0, read_address};
+			request_address <= write ? transfer_address :
+				walk ? walk_address : read_address;
 			request_length <= write ? transfer_length : walk ? 9'd8 : read_length;
 			request_tag <= {walk, read_tag};
 			request_last <= write ? transfer_last : 1'b1;

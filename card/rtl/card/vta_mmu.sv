@@ -21,9 +21,10 @@ module vta_mmu #(
 	input logic [CLIENTS - 1:0] request,
 	output logic [CLIENTS - 1:0] request_ready,
 	input logic [CLIENTS - 1:0] request_write,
-	input logic [CLIENTS - 1:0] request_begin,
+	input logic [CLIENTS - 1:0] request_begin,	// a new access; else the last goes on
+	input logic [CLIENTS - 1:0] request_direct,	// by bus address
 	input logic [CLIENTS * 8 - 1:0] request_context,
-	input logic [CLIENTS * 32 - 1:0] request_address,
+	input logic [CLIENTS * 64 - 1:0] request_address,
 	input logic [CLIENTS * 9 - 1:0] request_length,
 	input logic [CLIENTS * 128 - 1:0] request_data,
 	output logic [CLIENTS - 1:0] acknowledge,	// of a write
@@ -64,7 +65,7 @@ module vta_mmu #(
 	input logic [127:0] mem_response_data,
 	// Contexts' roots, and invalidation of the TLB
 	input logic root_write,
-	input logic [7:0] root_context,
+	input logic [LOG_CONTEXTS - 1:0] root_context,
 	input logic root_enable,
 	input logic [63:14] root_address,
 	input logic invalidate,
@@ -94,7 +95,7 @@ module vta_mmu #(
 	logic [LOG_CLIENTS - 1:0] piece_client;
 	logic [3:0] piece_reason;
 	logic [31:0] piece_device;
-	logic [51:0] piece_address;
+	logic [63:0] piece_address;
 	logic [8:0] piece_length, piece_left;
 	logic [127:0] piece_data;
 	logic busy, walk, walk_ready, walk_response;
@@ -108,7 +109,8 @@ module vta_mmu #(
 		.clk, .reset, .short_lines, .request(|request), .request_ready(taken),
 		.request_client(next), .request_context(request_context[32'(next) * 8 +: 8]),
 		.request_write(request_write[next]), .request_begin(request_begin[next]),
-		.request_address(request_address[32'(next) * 32 +: 32]),
+		.request_direct(request_direct[next]),
+		.request_address(request_address[32'(next) * 64 +: 64]),
 		.request_length(request_length[32'(next) * 9 +: 9]),
 		.request_data(request_data[32'(next) * 128 +: 128]),
 		.piece, .piece_ready, .piece_client, .piece_write, .piece_first, .piece_last,
@@ -153,7 +155,7 @@ module vta_mmu #(
 
 	// ---- Writes
 	logic transfer, transfer_ready, transfer_card, transfer_last;
-	logic [51:0] transfer_address;
+	logic [63:0] transfer_address;
 	logic [8:0] transfer_length;
 	logic [LOG_PIECES:0] transfer_pieces;
 	logic [127:0] transfer_data;

@@ -22,7 +22,8 @@ module vta_translate #(
 	input logic [7:0] request_context,
 	input logic request_write,
 	input logic request_begin,		// a new access; else it goes on
-	input logic [31:0] request_address,
+	input logic request_direct,		// by bus address: not translated
+	input logic [63:0] request_address,
 	input logic [8:0] request_length,
 	input logic [127:0] request_data,
 	// Pieces
@@ -36,7 +37,7 @@ module vta_translate #(
 	output logic [3:0] piece_reason,
 	output logic piece_card,
 	output logic [31:0] piece_device,	// device address
-	output logic [51:0] piece_address,	// of the bus, or an offset in card memory
+	output logic [63:0] piece_address,	// of the bus, or an offset in card memory
 	output logic [8:0] piece_length,
 	output logic [8:0] piece_left,		// bytes of the request, with this piece's
 	output logic [127:0] piece_data,	// from the piece's first byte on
@@ -49,7 +50,7 @@ module vta_translate #(
 	input logic [63:0] walk_data,
 	// Contexts' roots
 	input logic root_write,
-	input logic [7:0] root_context,
+	input logic [LOG_CONTEXTS - 1:0] root_context,
 	input logic root_enable,
 	input logic [63:14] root_address,
 	// Invalidation
@@ -81,8 +82,9 @@ module vta_translate #(
 	// ---- The request in hand
 	logic [LOG_CLIENTS - 1:0] client;
 	logic [7:0] context_of;
-	logic write, first, fresh;		// fresh: its first piece, of a new access
-	logic [31:0] address;
+	logic write, direct, first;
+	logic fresh;				// its first piece, of a new access
+	logic [63:0] address;
 	logic [8:0] left;
 	logic [127:0] data;
 
@@ -97,7 +99,7 @@ module vta_translate #(
 	logic [CLIENTS * 28 - 1:0] near_tags;	// context, page
 	logic [CLIENTS * Leaf - 1:0] near_leaves;
 	wire [Leaf - 1:0] leaf = near_leaves[32'(client) * Leaf +: Leaf];
-	wire near = near_valid[client] & near_tags[32'(client) * 28 +: 28] == {context_of, page};
+	wire near = ~direct & near_valid[client] & near_tags[32'(client) * 28 +: 28] == {context_of, page};
 	wire denied = write & ~leaf[41];
 
 	// ---- TLB
@@ -158,14 +160,14 @@ module vta_translate #(
 		.read_address(table_index), .read_data(table_entry)
 	);
 	vta_ram #(.WIDTH(50), .LOG_DEPTH(LOG_CONTEXTS)) roots (
-		.clk, .write(root_write), .write_address(LOG_CONTEXTS'(root_context)),
+		.clk, .write(root_write), .write_address(root_context),
 		.write_data(root_address), .read(1'b1),
 		.read_address(LOG_CONTEXTS'(context_of)), .read_data(root)
 	);
 	logic [(1 << LOG_CONTEXTS) - 1:0] enabled;
 	always_ff @(posedge clk) begin
 		if (reset) enabled <= '0;
-		else if (root_write) enabled[LOG_CONTEXTS'(root_context)] <= root_enable;
+		else if (root_write) enabled[root_context] <= root_enable;
 	end
 
 	wire judged_page = state == Judge & page_hit;
@@ -185,10 +187,10 @@ module vta_translate #(
 
 	// ---- Pieces
 	wire free = ~piece | piece_ready;
-	wire low = ~|page;			// below 4,096
+	wire low = ~direct & ~|page;		// below 4,096
 	wire step = state == Ready & busy & free & ~invalidating;
 	wire emit_fault = (step & (low | (near & denied))) | rootless | walk_faulted;
-	wire emit = step & ~low & near & ~denied;
+	wire emit = step & (direct | (~low & near & ~denied));
 	logic [3:0] fault_reason;
 	always_comb begin
 		fault_reason = walk_reason;
@@ -208,9 +210,9 @@ module vta_translate #(
 			piece_last <= last | emit_fault;
 			piece_fault <= emit_fault;
 			piece_reason <= fault_reason;
-			piece_card <= leaf[40];
-			piece_device <= address;
-			piece_address <= {leaf[39:0], address[11:0]};
+			piece_card <= leaf[40] & ~direct;
+			piece_device <= address[31:0];
+			piece_address <= direct ? address : {12'd0, leaf[39:0], address[11:0]};
 			piece_length <= length;
 			piece_left <= left;
 			piece_data <= data;
@@ -219,6 +221,7 @@ module vta_translate #(
 			client <= request_client;
 			context_of <= request_context;
 			write <= request_write;
+			direct <= request_direct;
 			address <= request_address;
 			left <= request_length;
 			data <= request_data;
@@ -226,7 +229,7 @@ module vta_translate #(
 			fresh <= request_begin;
 		end else begin
 			if (emit) begin
-				address <= address + 32'(length);
+				address <= address + 64'(length);
 				left <= left - length;
 				data <= data >> {length[3:0], 3'd0};
 				first <= 1'b0;
@@ -301,7 +304,7 @@ module vta_translate #(
 		else unique case (state)
 			Ready: begin
 				if (invalidating) state <= Hold;
-				else if (step & ~low & ~near) state <= Judge;
+				else if (step & ~direct & ~low & ~near) state <= Judge;
 			end
 			Judge: begin
 				if (judged_table) state <= WalkPage;

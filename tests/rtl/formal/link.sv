@@ -4,7 +4,7 @@
 module link (
 	input logic clk,
 	input logic on, transfer, transfer_last, read, walk, request_ready,
-	input logic [51:0] transfer_address, read_address,
+	input logic [63:0] transfer_address, read_address,
 	input logic [8:0] transfer_length, read_length,
 	input logic [127:0] transfer_data,
 	input logic transfer_client,

@@ -5,7 +5,8 @@ module stale (
 	input logic clk,
 	input logic request, request_client, request_write, request_begin,
 	input logic [7:0] request_context,
-	input logic [31:0] request_address,
+	input logic request_direct,
+	input logic [63:0] request_address,
 	input logic [8:0] request_length,
 	input logic piece_ready, walk_ready, walk_response, walk_fault, finished,
 	input logic [63:0] walk_data,
@@ -16,7 +17,7 @@ module stale (
 	logic piece_client, piece_write, piece_first, piece_last, piece_fault, piece_card;
 	logic [3:0] piece_reason;
 	logic [31:0] piece_device;
-	logic [51:0] piece_address;
+	logic [63:0] piece_address;
 	logic [8:0] piece_length, piece_left;
 	logic [127:0] piece_data;
 	logic [63:0] walk_address;
@@ -53,12 +54,13 @@ module stale (
 		.LOG_MEM(22)
 	) dut (
 		.clk, .reset(~begun), .short_lines(1'b0), .request, .request_ready, .request_client,
-		.request_context, .request_write, .request_begin, .request_address,
+		.request_context, .request_write, .request_begin, .request_direct,
+		.request_address,
 		.request_length, .request_data(128'd0), .piece, .piece_ready, .piece_client,
 		.piece_write, .piece_first, .piece_last, .piece_fault, .piece_reason, .piece_card,
 		.piece_device, .piece_address, .piece_length, .piece_left, .piece_data, .walk,
 		.walk_ready, .walk_address, .walk_response, .walk_fault, .walk_data,
-		.root_write(begun), .root_context({7'd0, request_context[0]}), .root_enable(1'b1),
+		.root_write(begun), .root_context(request_context[0]), .root_enable(1'b1),
 		.root_address(50'd0),
 		.invalidate(invalidate & begun), .invalidate_all,
 		.invalidate_context({7'd0, invalidate_context}), .invalidating, .finished, .busy,
