@@ -180,6 +180,7 @@ const char *inject_parse(struct inject_order *order, char *spec, const char *tim
 void inject_start(struct card *card, const struct inject_order *order);
 void inject_clear(struct card *card);
 
+/* NULL for all: this card makes no faults. */
 const char *inject_name(enum inject_kind kind);
 const char *inject_help(enum inject_kind kind);
 

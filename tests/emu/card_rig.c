@@ -293,7 +293,7 @@ void rig_queue_start(struct rig_queue *q, uint64_t start)
 	rig_set64(q->r, REG_QUEUE_START_LO(q->n), start);
 	rig_set(q->r, REG_QUEUE_SUBMITTED(q->n), (uint32_t)start);
 	rig_set(q->r, REG_QUEUE_CTRL(q->n), REG_QUEUE_CTRL_ENABLE);
-	assert_int_equal(rig_state(q), VTA_QUEUE_ACTIVE);
+	rig_await(q->r, REG_QUEUE_STATE(q->n), REG_QUEUE_STATE_STATE, VTA_QUEUE_ACTIVE);
 	assert_int_equal(q->page->status.state, VTA_QUEUE_ACTIVE);
 	assert_int_equal(rig_seq(q), start);
 }

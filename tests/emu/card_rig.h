@@ -29,7 +29,8 @@
 #define RIG_MEM_SIZE	(8u << 20)	/* of the card, by default */
 #define RIG_DB_SHIFT	16
 
-#define RIG_SOON	30000	/* ms: it will come, even on a busy machine */
+/* ms: it will come, even on a busy machine; a simulation is slower still */
+#define RIG_SOON	(rig_is_emulator() ? 30000 : 300000)
 #define RIG_NEVER	40	/* ms: it will not */
 
 struct rig {
