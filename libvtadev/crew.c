@@ -15,7 +15,7 @@ struct crew {
 	pthread_mutex_t lock;		/* protects what follows, and the jobs' own fields */
 	pthread_cond_t given, done;	/* items, or the end; a job's last item */
 	bool end;
-	struct crew_job *jobs;		/* with items that are not begun; the last one first */
+	struct crew_job *jobs;		/* with items that are not begun, in their order */
 	atomic_uint idle;		/* threads that wait for @given */
 	unsigned int threads;
 	pthread_t ids[];
@@ -113,18 +113,33 @@ unsigned int crew_idle(struct crew *crew)
 	return crew ? atomic_load_explicit(&crew->idle, memory_order_relaxed) : 0;
 }
 
-void crew_start(struct crew *crew, struct crew_job *job)
+static void give_job(struct crew *crew, struct crew_job *job, bool last)
 {
+	struct crew_job **at;
+
 	job->next = 0;
 	job->left = job->n;
 	if (!crew || !job->n)
 		return;
 	pthread_mutex_lock(&crew->lock);
-	job->link = crew->jobs;
-	crew->jobs = job;
+	at = &crew->jobs;
+	while (last && *at)
+		at = &(*at)->link;
+	job->link = *at;
+	*at = job;
 	for (unsigned int i = 0; i < job->n && i < crew_idle(crew); i++)
 		pthread_cond_signal(&crew->given);
 	pthread_mutex_unlock(&crew->lock);
+}
+
+void crew_start(struct crew *crew, struct crew_job *job)
+{
+	give_job(crew, job, false);
+}
+
+void crew_append(struct crew *crew, struct crew_job *job)
+{
+	give_job(crew, job, true);
 }
 
 void crew_finish(struct crew *crew, struct crew_job *job)

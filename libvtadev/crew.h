@@ -21,7 +21,7 @@ struct crew;
  * @n: number of items
  * @next: the crew's, as are those below: the next item that is not begun
  * @left: items that have not ended
- * @link: the job that was given before it
+ * @link: the job whose items go after its own
  */
 struct crew_job {
 	void (*run)(void *arg, unsigned int i);
@@ -54,6 +54,9 @@ unsigned int crew_idle(struct crew *crew);
  * their numbers. Without a crew (NULL) they all run in crew_finish().
  */
 void crew_start(struct crew *crew, struct crew_job *job);
+
+/* crew_append() - as crew_start(), but jobs that were given before go first */
+void crew_append(struct crew *crew, struct crew_job *job);
 
 /* crew_finish() - run what is left of a job, and wait for all of it */
 void crew_finish(struct crew *crew, struct crew_job *job);

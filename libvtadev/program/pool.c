@@ -162,8 +162,10 @@ static int make_slots(struct vtadev_pool *pool, struct pool_card *card)
 	card->outputs = calloc(pool->depth, pool->output_bytes + 1);
 	if (!card->slots || !card->outputs)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < pool->depth; i++)
+	for (unsigned int i = 0; i < pool->depth; i++) {
+		card->slots[i].card = card;
 		card->slots[i].outputs = card->outputs + i * pool->output_bytes;
+	}
 	return 0;
 }
 
@@ -373,6 +375,7 @@ void vtadev_pool_close(struct vtadev_pool *pool)
 		free(pool->cards[i].outputs);
 		free(pool->cards[i].name);
 	}
+	crew_free(pool->crew);
 	pthread_cond_destroy(&pool->changed);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool->cards);

@@ -4,8 +4,9 @@
  *
  * A request goes from its caller's ring (pool_caller.c) to the pool's pending list, from
  * there to a card (pool.c), whose thread runs it in a slot (pool_card.c) and completes it in
- * the ring. One thread decides how a run has ended: the card's. So a completion cannot race
- * with the loss of its card.
+ * the ring. One thread at a time has a slot: the card's, or for long steps of the CPU one of the
+ * pool's crew. The card's thread alone gives a card up, when all slots are back: so a completion
+ * cannot race with the loss of its card.
  *
  * One lock protects the fields that name it; nothing waits or copies with it held.
  */
@@ -13,10 +14,12 @@
 #define VTADEV_POOL_IMPL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 
 #include "clock.h"
+#include "crew.h"
 #include "thread.h"
 #include "vtadev_pool.h"
 #include "vtaprog.h"
@@ -62,10 +65,17 @@ TAILQ_HEAD(pool_callers, vtadev_caller);
 
 /* A place for one run on a card. */
 struct pool_slot {
-	struct vtadev_queue *queue;	/* these three: the card's thread */
+	struct pool_card *card;
+	/* The thread that has the slot: */
+	struct vtadev_queue *queue;
 	struct vtaprog *prog;
 	bool running;
 	uint8_t *outputs;		/* of a run that is done, until it is sure that they are */
+	int result;			/* of serving it, by the crew */
+	/* The card's thread: */
+	bool lent;			/* to the crew, as this job */
+	struct crew_job job;
+	atomic_bool served;		/* set by the crew, at the job's end */
 	struct pool_entry *entry;	/* pool.lock; NULL: none, or it was given up */
 };
 
@@ -81,8 +91,9 @@ struct pool_card {
 	char *name;			/* what vtadev_open() is given, ... */
 	char pci[16];			/* ... or this, once it is known */
 	int delay_ms;			/* before it is opened once more */
-	bool answered;			/* a request, since it joined */
+	bool lends;			/* slots to the crew: the program has long steps of the CPU */
 	/* pool.lock: */
+	bool answered;			/* a request, since it joined */
 	bool tried;			/* to be opened */
 	unsigned int node;		/* the N of vtaN, or UINT_MAX */
 	struct pool_entries given;	/* requests without a slot yet */
@@ -110,6 +121,7 @@ struct vtadev_pool {
 	/* lock: */
 	struct pool_entries pending;	/* by rising number */
 	struct pool_callers callers;
+	struct crew *crew;		/* NULL: no card has lent it a slot */
 	uint64_t submitted;
 	unsigned int up;		/* cards */
 	int64_t down_since;		/* when @up became 0 */

@@ -4,7 +4,8 @@
  *
  * Each slot has a queue and a place for tensors; the first has the weights, the others are its
  * twins. The thread sleeps in poll() on one eventfd, which queues signal on progress and loss, and
- * others of new requests and of closing.
+ * others of new requests and of closing. If the CPU's steps of the program take long, it lends a
+ * slot that has some to the pool's crew, so that they are executed beside those of other slots.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "pool.h"
+#include "prog.h"
 
 #define NS_PER_MS	1000000
 /* Between attempts to open a card that is away, unless an event reports its return. */
@@ -30,10 +32,27 @@ static bool is_closing(struct pool_card *card)
 	return closing;
 }
 
+/* Returns what serving a slot came to that was lent; waits for it. */
+static int take_back(struct pool_card *card, struct pool_slot *slot)
+{
+	if (!slot->lent)
+		return 0;
+	crew_finish(card->pool->crew, &slot->job);
+	slot->lent = false;
+	return slot->result;
+}
+
+static void take_all_back(struct pool_card *card)
+{
+	for (unsigned int i = 0; i < card->pool->depth; i++)
+		take_back(card, &card->slots[i]);
+}
+
 /* ---- The program on the card ---- */
 
 static void unload(struct pool_card *card)
 {
+	take_all_back(card);
 	for (unsigned int i = 0; i < card->pool->depth; i++)
 		vtadev_queue_destroy(card->slots[i].queue);
 	/* The first has the others' weights. */
@@ -78,6 +97,20 @@ static const char *where(const struct pool_card *card)
 	return *card->pci ? card->pci : card->name;
 }
 
+/* The crew is all cards'; its threads are beside those of cards, which wait most of the time. */
+static bool has_crew(struct vtadev_pool *pool)
+{
+	unsigned int threads = crew_processors();
+	bool has;
+
+	pthread_mutex_lock(&pool->lock);
+	if (!pool->crew && threads > 1)
+		(void)crew_new(threads + 1, &pool->crew);
+	has = crew_threads(pool->crew) > 1;
+	pthread_mutex_unlock(&pool->lock);
+	return has;
+}
+
 static int load_card(struct pool_card *card, char why[VTADEV_OPEN_TEXT_MAX])
 {
 	int err = vtadev_open(where(card), &card->dev);
@@ -91,6 +124,9 @@ static int load_card(struct pool_card *card, char why[VTADEV_OPEN_TEXT_MAX])
 		err = load_slot(card, i, why);
 	if (err)
 		unload(card);
+	else
+		card->lends = card->pool->depth > 1 && threads_pay(card->slots[0].prog) &&
+			      has_crew(card->pool);
 	return err;
 }
 
@@ -109,7 +145,6 @@ static int join_pool(struct pool_card *card)
 
 	if (!err) {
 		info = vtadev_info(card->dev);
-		card->answered = false;
 		snprintf(card->pci, sizeof(card->pci), "%s", info->card.pci);
 	}
 	pthread_mutex_lock(&pool->lock);
@@ -120,6 +155,7 @@ static int join_pool(struct pool_card *card)
 		set_reason(card, why);
 	} else {
 		card->stats.why[0] = '\0';
+		card->answered = false;
 		card->stats.joins++;
 		card->stats.clock_khz = info->clock_khz;
 		card->node = info->card.index;
@@ -186,7 +222,9 @@ static void lose_card(struct pool_card *card, int err)
 	struct vtadev_pool *pool = card->pool;
 	char why[VTADEV_LOST_TEXT_MAX];
 	struct vtadev_lost lost;
+	bool answered;
 
+	take_all_back(card);
 	pthread_mutex_lock(&pool->lock);
 	card->stats.up = false;
 	card->stats.error = err;
@@ -195,6 +233,7 @@ static void lose_card(struct pool_card *card, int err)
 	if (!--pool->up)
 		pool->down_since = clock_ns();
 	give_all_back(card);
+	answered = card->answered;
 	pool_dispatch(pool);
 	pthread_mutex_unlock(&pool->lock);
 
@@ -205,8 +244,9 @@ static void lose_card(struct pool_card *card, int err)
 		pthread_mutex_unlock(&pool->lock);
 	}
 	unload(card);
-	card->delay_ms = card->answered ? 0 : card->delay_ms;
-	if (!card->answered)
+	if (answered)
+		card->delay_ms = 0;
+	else
 		grow_delay(card);
 }
 
@@ -285,9 +325,8 @@ static int answer(struct pool_card *card, struct pool_slot *slot)
 
 	if (err)
 		return err;
-	card->answered = true;
-	card->delay_ms = 0;
 	pthread_mutex_lock(&pool->lock);
+	card->answered = true;
 	entry = slot->entry;
 	if (entry)
 		entry->state = ENTRY_COPYING;
@@ -400,11 +439,60 @@ static int serve_slot(struct pool_card *card, struct pool_slot *slot)
 	return err ? err : !slot->running;
 }
 
+/* ---- Lending slots ---- */
+
+static void run_lent(void *arg, unsigned int i)
+{
+	struct pool_slot *slot = arg;
+
+	(void)i;
+	slot->result = serve_slot(slot->card, slot);
+	atomic_store(&slot->served, true);
+	pool_wake(slot->card->wake);
+}
+
+static void lend_slot(struct pool_card *card, struct pool_slot *slot)
+{
+	slot->job = (struct crew_job){ .run = run_lent, .arg = slot, .n = 1 };
+	atomic_store(&slot->served, false);
+	slot->lent = true;
+	crew_append(card->pool->crew, &slot->job);
+}
+
+static bool has_request(struct pool_card *card)
+{
+	bool has;
+
+	pthread_mutex_lock(&card->pool->lock);
+	has = !TAILQ_EMPTY(&card->given);
+	pthread_mutex_unlock(&card->pool->lock);
+	return has;
+}
+
+/* As serve_slot(), but what takes long is left to the crew, which wakes this thread at its end. */
+static int serve_lending(struct pool_card *card, struct pool_slot *slot)
+{
+	int err;
+
+	if (slot->lent) {
+		if (!atomic_load(&slot->served))
+			return 0;
+		err = take_back(card, slot);
+		if (err)
+			return err;
+	}
+	if (slot->running ? prog_ready(slot->prog) : has_request(card)) {
+		lend_slot(card, slot);
+		return 0;
+	}
+	return slot->running ? 0 : advance(card, slot);
+}
+
 /* Milliseconds until runs must be checked without an event, or -1. */
 static int check_after(const struct pool_card *card)
 {
 	for (unsigned int i = 0; i < card->pool->depth; i++)
-		if (card->slots[i].running)
+		if (card->slots[i].lent || card->slots[i].running)
 			return ARM_AGAIN_MS;
 	return -1;
 }
@@ -422,7 +510,9 @@ static void serve(struct pool_card *card)
 
 		ret = 0;
 		for (unsigned int i = 0; i < card->pool->depth && ret >= 0; i++) {
-			ret = serve_slot(card, &card->slots[i]);
+			struct pool_slot *slot = &card->slots[i];
+
+			ret = card->lends ? serve_lending(card, slot) : serve_slot(card, slot);
 			again |= ret > 0;
 		}
 		ret = ret < 0 ? ret : again;

@@ -61,6 +61,16 @@ struct vtaprog {
 void threads_run(struct vtaprog *prog, const struct kernel_step *k);
 /* Ends the threads. */
 void threads_free(struct vtaprog *prog);
+/* Returns true if the CPU's steps of a run take longer than to wake a thread for them. */
+bool threads_pay(const struct vtaprog *prog);
+
+/* ---- vtaprog.c ---- */
+
+/*
+ * Returns true if vtaprog_poll() has something to do: the card has done its part of a run under
+ * way, or has failed. If not, an event will report it.
+ */
+bool prog_ready(struct vtaprog *prog);
 
 /* ---- profile.c ---- */
 

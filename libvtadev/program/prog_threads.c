@@ -10,6 +10,8 @@ _Static_assert(VTAPROG_THREADS_MAX == CREW_THREADS_MAX, "vtaprog.h has the crew'
 
 /* Memory to work in is not more because a machine has many processors. */
 #define SCRATCH_MAX	((uint64_t)64 << 20)
+/* Work (struct vtacpu_need) that takes longer than to wake a thread. */
+#define WORK_LEAST	500000u
 
 static void clear_parts(struct vtaprog *prog)
 {
@@ -78,6 +80,17 @@ int vtaprog_threads(struct vtaprog *prog, unsigned int threads)
 	if (err)
 		threads_free(prog);
 	return err;
+}
+
+bool threads_pay(const struct vtaprog *prog)
+{
+	struct vtacpu_need need;
+	uint64_t work = 0;
+
+	for (uint32_t i = 0; i < prog->kernel_count && work < WORK_LEAST; i++)
+		if (!vtacpu_need(prog->kernels[i].kernel, &prog->kernels[i].params, &need))
+			work += need.work;
+	return work >= WORK_LEAST;
 }
 
 /* The parts of a kernel that are run, each with memory of its own to work in */

@@ -35,7 +35,9 @@
  *
  * THREADS. Several threads may call functions at once, also for the same caller,
  * except those that close: no other thread may use the argument during or after such a call. A
- * pool has a thread for each card, with all signals blocked, which also executes the CPU steps.
+ * pool has a thread for each card, which also executes the CPU steps, with all signals blocked. If
+ * these take long, the pool has a thread for each processor, too: CPU steps of several runs are
+ * executed side by side, as far as vtadev_pool_opts.depth allows.
  *
  * FORK. A child process has no threads of the pool. In the child, vtadev_pool_tensor(),
  * vtadev_pool_cards() and vtadev_caller_fd() work, the functions that close do nothing, and all

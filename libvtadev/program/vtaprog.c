@@ -624,6 +624,12 @@ int vtaprog_end(struct vtaprog *prog, int64_t timeout_ns)
 	return err;
 }
 
+bool prog_ready(struct vtaprog *prog)
+{
+	return vtadev_wait(prog->queue, prog->seq, 0) != -ETIMEDOUT ||
+	       vtadev_arm(prog->queue, vtadev_submitted(prog->queue)) != 0;
+}
+
 int vtaprog_poll(struct vtaprog *prog)
 {
 	int err, armed;

@@ -102,6 +102,23 @@ static struct vtaimage_step by_cpu(void)
 	return step;
 }
 
+/* Values of the step that takes long, in memory behind the rest. */
+#define LONG_VALUES	500000u
+#define LONG_BYTES	(LONG_VALUES * 4)
+
+static struct vtaimage_step long_by_cpu(void)
+{
+	struct vtaimage_step step = {
+		.kind = VTAIMAGE_CPU, .kernel = VTACPU_UNARY_F32,
+		.io = { host(HOST_BYTES), host(HOST_BYTES + LONG_BYTES) },
+	};
+
+	step.params.unary_f32 = (struct vtacpu_unary_f32){
+		.count = LONG_VALUES, .act = { VTACPU_ACT_CLIP, -1e30f, 1e30f },
+	};
+	return step;
+}
+
 uint8_t *pool_image(const struct pool_program *p, size_t *size, struct vtaimage *image)
 {
 	const uint32_t type = p->cpu ? VTACPU_F32 : VTACPU_I8;
@@ -113,6 +130,7 @@ uint8_t *pool_image(const struct pool_program *p, size_t *size, struct vtaimage 
 	const struct vtaimage_step steps[] = {
 		copy(arena(Y_AT), host(IN)), { .kind = VTAIMAGE_RUN },
 		copy(host(BACK), arena(Y_AT)), copy(host(WEIGHTS), arena(W_AT)), by_cpu(),
+		long_by_cpu(),
 	};
 	const uint32_t model_bytes = WEIGHTS_AT + WEIGHTS_BYTES + p->more_weights;
 	uint8_t *model = calloc(1, model_bytes), *bytes = NULL;
@@ -123,9 +141,10 @@ uint8_t *pool_image(const struct pool_program *p, size_t *size, struct vtaimage 
 	stream = fill_model(p, model);
 	const struct vtaimage_source source = {
 		.core = p->core, .name = "pool", .model = model, .model_bytes = model_bytes,
-		.arena_bytes = ARENA_BYTES, .host_bytes = HOST_BYTES,
+		.arena_bytes = ARENA_BYTES,
+		.host_bytes = HOST_BYTES + (p->long_cpu ? 2 * LONG_BYTES : 0),
 		.streams = &stream, .stream_count = 1,
-		.steps = steps, .step_count = p->cpu ? 5 : 4, .tensors = tensors, .tensor_count = 3,
+		.steps = steps, .step_count = p->long_cpu ? 6 : p->cpu ? 5 : 4, .tensors = tensors, .tensor_count = 3,
 	};
 
 	*size = vtaimage_size(&source);

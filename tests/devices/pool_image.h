@@ -21,6 +21,7 @@ struct pool_program {
 	uint32_t outer, inner;		/* iterations of the GEMM, up to 16,383 each; 0: none */
 	uint32_t more_weights;		/* bytes that nothing reads, a multiple of 64 */
 	bool cpu;			/* what comes back goes through a step of the CPU's */
+	bool long_cpu;			/* and another step of the CPU's takes long */
 	bool deadlock;			/* the stream waits for a token that does not come */
 	uint64_t cycles;		/* the cycles of its stream, as in the image */
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../frame.h"
+#include "crew.h"
 #include "flaky.h"
 #include "local/local.h"
 #include "pool_image.h"
@@ -43,6 +44,42 @@ void __wrap_local_doorbell(struct local_queue *queue)
 {
 	if (atomic_fetch_sub(&lost_doorbells, 1) <= 0)
 		__real_local_doorbell(queue);
+}
+
+/* ---- Steps of the CPU that wait for each other ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t met;
+	unsigned int wanted;		/* 0: none waits */
+	unsigned int inside, most;
+} meeting = { .lock = PTHREAD_MUTEX_INITIALIZER, .met = PTHREAD_COND_INITIALIZER };
+
+/* Until so many steps as are wanted have been under way at once, or a minute. */
+static void meet(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 60;
+	pthread_mutex_lock(&meeting.lock);
+	meeting.inside++;
+	if (meeting.most < meeting.inside)
+		meeting.most = meeting.inside;
+	pthread_cond_broadcast(&meeting.met);
+	while (meeting.most < meeting.wanted &&
+	       pthread_cond_timedwait(&meeting.met, &meeting.lock, &end) != ETIMEDOUT)
+		;
+	meeting.inside--;
+	pthread_mutex_unlock(&meeting.lock);
+}
+
+void __real_vtacpu_run(uint32_t kernel, const void *params, void *const *io, void *scratch);
+void __wrap_vtacpu_run(uint32_t kernel, const void *params, void *const *io, void *scratch);
+void __wrap_vtacpu_run(uint32_t kernel, const void *params, void *const *io, void *scratch)
+{
+	meet();
+	__real_vtacpu_run(kernel, params, io, scratch);
 }
 
 /* ---- What all tests do ---- */
@@ -281,6 +318,42 @@ TEST_F(FLAKY, steps_of_the_cpu_are_done)
 	make_image(&(struct pool_program){ .cycles = 1000, .cpu = true });
 	pool = flaky_pool(2, (struct vtadev_pool_opts){ 0 });
 	run_many(caller_of(pool, RING), 200);
+	vtadev_pool_close(pool);
+}
+
+TEST_F(FLAKY, long_steps_of_the_cpu_are_done_side_by_side)
+{
+	struct vtadev_pool *pool;
+
+	if (crew_processors() < 2) {
+		print_message("one processor: no step is beside another one\n");
+		skip();
+	}
+	make_image(&(struct pool_program){ .cycles = 1000, .cpu = true, .long_cpu = true });
+	meeting.most = 0;
+	meeting.wanted = 2;
+	pool = flaky_pool(1, (struct vtadev_pool_opts){ .depth = 4 });
+	run_many(caller_of(pool, RING), 100);
+	vtadev_pool_close(pool);
+	meeting.wanted = 0;
+	assert_in_range(meeting.most, 2, 4);
+}
+
+/* Runs on a card that is lost while the crew has slots of it. */
+TEST_F(FLAKY, a_lost_card_waits_for_steps_of_the_cpu)
+{
+	struct vtadev_pool *pool;
+
+	make_image(&(struct pool_program){ .cycles = 1000, .cpu = true, .long_cpu = true });
+	pool = flaky_pool(2, (struct vtadev_pool_opts){ .depth = 4, .tries = 100 });
+	for (unsigned int i = 0; i < 5; i++) {
+		struct vtadev_caller *caller = caller_of(pool, RING);
+
+		atomic_store(&flaky[i % 2].lose, 1);
+		run_many(caller, 40);
+		vtadev_caller_close(caller);
+	}
+	assert_true(stats_of(pool, 0).losses + stats_of(pool, 1).losses > 0);
 	vtadev_pool_close(pool);
 }
 
