@@ -35,7 +35,8 @@ static const char help[] =
 	"      --calibrate=[INPUT=]PATH  images to find the ranges of values with: a directory of\n"
 	"                         PNG and JPEG files, a .npy file whose first dimension is the\n"
 	"                         number of images, or a directory of .npy files; INPUT if the\n"
-	"                         model has several, once for each\n"
+	"                         model has several, once for each. Without, a model of floats is\n"
+	"                         compiled by random inputs, and its results are not accurate\n"
 	"      --measure=[INPUT=]PATH  images to measure the accuracy with: SQNR of each node, and\n"
 	"                         how often the greatest output is the same\n"
 	"      --classes=FILE     for each image of --measure, the number of its right class,\n"
@@ -107,6 +108,7 @@ struct compile {
 	struct vtaimage_preprocess preprocess;
 	bool has_preprocess;
 	struct cmd_images *calibrate, *measure;
+	struct cmd_random random;
 	unsigned int *classes;		/* of those to measure with */
 	char *labels;			/* of @labels_file */
 	unsigned int variants;
@@ -428,6 +430,42 @@ static int finish(struct compile *c)
 	return ret;
 }
 
+static unsigned int count_images(struct cmd_images *images)
+{
+	return cmd_images_given(images) ? cmd_images_all(images)->count : 0;
+}
+
+/* Do nodes of the card need ranges, which neither the file has nor images show? */
+static bool lacks_images(struct compile *c)
+{
+	struct vtac_options opt = c->opt;
+	struct vtac_graph *g;
+	bool lacks;
+
+	if (opt.images || opt.no_card)
+		return false;
+	g = new_graph(c);
+	opt.progress = NULL;
+	lacks = g && !vtac_read_onnx(g, c->model) && !vtac_run_passes(g, &opt, "partition") &&
+		vtac_lacks_scale(g);
+	vtac_graph_free(g);
+	return lacks;
+}
+
+/* Calibrate with random inputs, and say what that is worth. */
+static void use_random(struct compile *c)
+{
+	cmd_random_init(&c->random, c->has_preprocess ? &c->preprocess : NULL);
+	c->opt.images = &c->random.images;
+	c->quant.random_inputs = CMD_RANDOM_INPUTS;
+	cmd_progress_plan(CMD_RANDOM_INPUTS, count_images(c->measure));
+	progress_clear();
+	fprintf(stderr, "vtac: WARNING: there are no images, so ranges of values are those of %u "
+		"random inputs. Cycles and memory are right, but not the results: real inputs are "
+		"clipped, or use few of the integers. Give typical inputs by --calibrate, and others "
+		"by --measure to see how near the results are.\n", CMD_RANDOM_INPUTS);
+}
+
 /* Compile variant @i, or print its graph after a pass. */
 static int compile(struct compile *c, unsigned int i)
 {
@@ -443,6 +481,8 @@ static int compile(struct compile *c, unsigned int i)
 		return ret;
 	if (c->dump && !strcmp(c->dump, "read"))
 		return dump(c, g);
+	if (lacks_images(c))
+		use_random(c);
 	if (c->dump)
 		return vtac_run_passes(g, &c->opt, c->dump) ? fail_graph(g) : dump(c, g);
 	if (c->labels || c->has_preprocess)
@@ -580,11 +620,6 @@ static int check_files(const struct compile *c)
 		 c->form == OUTPUT_C && !stat(c->output, &st) ? "/model.h" : "");
 	err = output_check(path);
 	return err ? cmd_fail(CMD_ERROR, c->output, strerror(-err)) : CMD_OK;
-}
-
-static unsigned int count_images(struct cmd_images *images)
-{
-	return cmd_images_given(images) ? cmd_images_all(images)->count : 0;
 }
 
 static int prepare(struct compile *c)

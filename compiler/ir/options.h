@@ -79,6 +79,7 @@ struct vtac_quant_options {
 	enum vtac_functions functions;	/* AUTO: and may leave some to the CPU */
 	enum vtac_precision precision;
 	unsigned int extra_cycles;	/* of all, in percent, that AUTO may add; 0: 25 */
+	unsigned int random_inputs;	/* images are so many made up ones; 0: the user's */
 	bool per_tensor;		/* one multiplier for all channels of a layer */
 	bool power_of_two;		/* shifts alone, no multipliers */
 	bool no_bias_correction;

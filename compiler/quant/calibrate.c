@@ -608,12 +608,17 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	static const char *const residuals[] = { "auto", "to sums", "to outputs" };
 	static const char *const equal[] = { "auto", "no", "half", "full" };
 	static const char *const split[] = { "auto", "no", "first", "early" };
+	char random[64] = "";
 
+	if (how->random_inputs)
+		snprintf(random, sizeof(random), ", of %u random inputs: accuracy not known",
+			 how->random_inputs);
 	snprintf(buf, VTAC_QUANT_TEXT,
-		 "range %s, residuals added %s, channels equalised: %s, layers split: %s%s%s",
+		 "range %s, residuals added %s, channels equalised: %s, layers split: %s%s%s%s",
 		 ranges[how->range], residuals[how->residual], equal[how->equalise],
 		 split[how->split], how->merge == VTAC_MERGE_SUMS ? ", sums merged" : "",
-		 how->functions == VTAC_FUNCTIONS_EXACT ? ", functions exact" : "");
+		 how->functions == VTAC_FUNCTIONS_EXACT ? ", functions exact" : "",
+		 random);
 	return buf;
 }
 

@@ -31,7 +31,7 @@ struct vtac_stats {
 	int64_t channels;
 };
 
-#define VTAC_QUANT_TEXT	160	/* bytes of a buffer for this: */
+#define VTAC_QUANT_TEXT	240	/* bytes of a buffer for this: */
 /* Write the options to @buf, for a report. */
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 

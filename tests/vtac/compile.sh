@@ -61,6 +61,19 @@ text() {
 	"$vtac" report "$dir/program" > "$dir/two" || return 1
 	cmp "$dir/one" "$dir/two"
 }
+# The same bytes each time, near float on real images, and a warning that a model that needs no
+# images does not get.
+by_random() {
+	same_twice "$1" && "$vtac" compile -j "$@" > "$dir/one" 2> "$dir/two" || return 1
+	grep -q "WARNING: there are no images" "$dir/two" &&
+		python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+assert "of 8 random inputs: accuracy not known" in report["integers"], report["integers"]
+assert report["sqnr"] > 20 and report["cycles"], report["sqnr"]' < "$dir/one" || return 1
+	"$vtac" compile -j --no-card "$1" > "$dir/one" 2> "$dir/two" &&
+		[ "$(grep -c WARNING "$dir/two")" = 0 ]
+}
 as_c() {
 	"$vtac" compile --emit=c -q -o "$dir/c" "$@" && [ -s "$dir/c/model.c" ] &&
 		gcc -std=c11 -Wall -Werror -ffreestanding -fsyntax-only -I"$here/../../libvtadev/ops" \
@@ -203,8 +216,8 @@ fi
 models=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}/models
 if "$here/models/fetch" mnist > "$dir/fetch" 2>&1; then
 	set -- --calibrate="$models/mnist-calib.npy" --images=4 "$models/mnist.onnx"
-	check "mnist: no images to calibrate with" ends 4 "give some by --calibrate" \
-		compile "$models/mnist.onnx"
+	check "mnist: without images, by random inputs, with a warning" by_random "$models/mnist.onnx" \
+		--measure="$models/mnist-test.npy"
 	check "mnist: the same bytes" same_twice "$@"
 	check "mnist: dumps after each pass" dumps "$@"
 	check "mnist: the report as JSON" json "$@" --measure="$models/mnist-test.npy"
