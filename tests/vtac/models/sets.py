@@ -73,10 +73,10 @@ account paper black kitchen 4711 receipt return bread window garden quality Engl
 payment before tomorrow 1984 Friday winter travel hotel reception library museum ticket""".split()
 
 
-def text_line(rng, turned):
-    """A line of text, 48 high and up to 192 wide, as the detector would cut it out."""
+def draw_line(rng, most=2):
+    """A picture of a line of up to @most words."""
     font = ImageFont.truetype(FONTS[rng.integers(len(FONTS))], int(rng.integers(26, 38)))
-    text = " ".join(WORDS[i] for i in rng.integers(len(WORDS), size=rng.integers(1, 3)))
+    text = " ".join(WORDS[i] for i in rng.integers(len(WORDS), size=rng.integers(1, most + 1)))
     left, top, right, bottom = font.getbbox(text)
     ink, paper = rng.integers(0, 90, 3), rng.integers(170, 256, 3)
     margin = int(rng.integers(2, 7))
@@ -84,12 +84,18 @@ def text_line(rng, turned):
                       tuple(int(v) for v in paper))
     ImageDraw.Draw(image).text((margin - left, margin - top), text, font=font,
                                fill=tuple(int(v) for v in ink))
+    return image
+
+
+def text_line(rng, turned, most_width=192, most=2):
+    """A line of text, 48 high and up to @most_width wide, as the detector would cut it out."""
+    image = draw_line(rng, most)
     if turned:
         image = image.transpose(Image.Transpose.ROTATE_180)
-    width = min(192, max(1, round(image.width * 48 / image.height)))
+    width = min(most_width, max(1, round(image.width * 48 / image.height)))
     pixels = np.asarray(image.resize((width, 48), Image.Resampling.BILINEAR), np.float32)
     pixels = np.clip(pixels + rng.normal(0, 4, pixels.shape), 0, 255)
-    array = np.zeros((3, 48, 192), np.float32)
+    array = np.zeros((3, 48, most_width), np.float32)
     array[:, :, :width] = ((pixels / 255 - 0.5) / 0.5).transpose(2, 0, 1)
     return array
 
@@ -100,6 +106,46 @@ def ppocr(out, _folders):
     save(out, "ppocr", "calib", lines[:48])
     save(out, "ppocr", "test", lines[48:248], [i % 2 for i in range(48, 248)])
     save(out, "ppocr", "held", lines[248:], [i % 2 for i in range(248, 448)])
+
+
+def lines(out, _folders):
+    """Lines to be read."""
+    rng = np.random.default_rng(15)
+    found = [text_line(rng, False, 320, 3) for _ in range(152)]
+    save(out, "ppocr-rec", "calib", found[:32])
+    save(out, "ppocr-rec", "test", found[32:72])
+    save(out, "ppocr-rec", "held", found[72:])
+
+
+def page(rng, side=320):
+    """Lines on paper, as the detector gets them."""
+    ground = np.linspace(*rng.integers(150, 256, (2, 3)), side)[:, None] + np.zeros((side, side, 3))
+    image = Image.fromarray(ground.astype(np.uint8))
+    y = int(rng.integers(4, 30))
+    while y < side - 40:
+        line = draw_line(rng)
+        scale = rng.uniform(0.4, 0.9)
+        line = line.resize((max(8, int(line.width * scale)), max(8, int(line.height * scale))),
+                           Image.Resampling.BILINEAR)
+        line = line.rotate(rng.uniform(-4, 4), expand=True, fillcolor=line.getpixel((0, 0)))
+        image.paste(line, (int(rng.integers(0, max(1, side - line.width))), y))
+        y += line.height + int(rng.integers(4, 50))
+    pixels = np.clip(np.asarray(image, np.float32) + rng.normal(0, 4, (side, side, 3)), 0, 255)
+    return imagenet_scaled(pixels)
+
+
+def imagenet_scaled(pixels):
+    mean, deviation = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+    return ((pixels / 255 - mean) / deviation).transpose(2, 0, 1)
+
+
+def pages(out, _folders):
+    """Pages on which text is to be found."""
+    rng = np.random.default_rng(16)
+    found = [page(rng) for _ in range(64)]
+    save(out, "ppocr-det", "calib", found[:16])
+    save(out, "ppocr-det", "test", found[16:32])
+    save(out, "ppocr-det", "held", found[32:])
 
 
 def on_white(path, size):
@@ -277,6 +323,18 @@ def faces(out, folders):
         f.write("face\n")
 
 
+def blazeface(out, folders):
+    """Photographs with people, of 256 x 256 pixels in the order H, W, C, from -1 to 1."""
+    rng = np.random.default_rng(39)
+    for what, numbers, count in (("calib", (1, 5), 8), ("test", (2, 3), 6), ("held", (4, 6), 12)):
+        found = []
+        for n in numbers:
+            photograph = Image.open(os.path.join(folders[0], f"sample{n}.jpg")).convert("RGB")
+            found += [np.asarray(view.resize((256, 256), Image.Resampling.BILINEAR), np.float32)
+                      / 127.5 - 1 for view in views(photograph, rng, count)]
+        save(out, "blazeface", what, found)
+
+
 def pictures(out, name, factor, offset, count=4):
     """The first test images as PNG files, NUMBER-LABEL.png; a pixel is value * factor + offset."""
     folder = os.path.join(out, f"{name}-pictures")
@@ -307,7 +365,8 @@ def folders_of_classes(out, name, factor, offset):
 
 
 SETS = {"mnist": mnist, "fashion": fashion, "ppocr": ppocr, "resnet50": resnet50,
-        "mobilenetv2": mobilenetv2, "esrgan": esrgan, "faces": faces}
+        "mobilenetv2": mobilenetv2, "esrgan": esrgan, "faces": faces,
+        "ppocr-det": pages, "ppocr-rec": lines, "blazeface": blazeface}
 
 
 def main():

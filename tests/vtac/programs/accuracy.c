@@ -4,8 +4,10 @@
  *
  * A model as the card computes it against float, on the same images: how often both
  * have the same best class, how often each is right, and the SQNR of the outputs. With
- * --truth TRUTH.npy the PSNR of pictures instead. Goals (--agree .97: at least; --worse .01
- * --lose .15: at most) make the exit status. --card N: so many images on the core, too.
+ * --truth TRUTH.npy the PSNR of pictures instead, with --mask LEVEL how much of both masks of values
+ * above it is in both (IoU), with --strings how often both read the same. Goals (--agree .97 --iou .97
+ * --same .95 --sqnr 30, of each output: at least; --worse .01 --lose .15: at most) make the exit
+ * status. --card N: so many images on the core, too. --precision and --extra-cycles: as of vtac.
  */
 #include <getopt.h>
 #include <math.h>
@@ -31,13 +33,24 @@ struct sums {
 	double signal, noise;
 };
 
+#define OUTPUTS_MAX	8u
+
+struct goals {
+	double agree, worse, lose, iou, same, sqnr;
+};
+
 struct test {
 	struct vtac_graph *real, *integer;
 	struct set calib, images, truth;
 	char (*labels)[64];
 	unsigned int labelled;
-	float *out[2];			/* of the float and the integer graph */
-	int64_t out_size;
+	float *out[2][OUTPUTS_MAX];	/* of the float and the integer graph */
+	int64_t out_size;		/* of the first */
+	struct sums outs[OUTPUTS_MAX];
+	double mask;			/* NAN: none */
+	uint64_t in_both, in_one;
+	bool strings;
+	unsigned int same;
 	unsigned int image;
 	float **layers;			/* of the float graph, by its tensor ids */
 	struct sums *layer;
@@ -91,13 +104,13 @@ static int input(void *priv, const struct vtac_tensor *t, void *data)
 static void take(struct test *test, unsigned int which, const struct vtac_graph *g,
 		 const struct vtac_tensor *t, const void *data)
 {
-	if (g->outputs[0] != t)
-		return;
-	if (!test->out[which]) {
-		test->out_size = vtac_elements(t);
-		test->out[which] = malloc((size_t)vtac_bytes(t));
+	for (unsigned int i = 0; i < g->n_outputs && i < OUTPUTS_MAX; i++) {
+		if (g->outputs[i] != t)
+			continue;
+		if (!test->out[which][i])
+			test->out[which][i] = malloc((size_t)vtac_bytes(t));
+		memcpy(test->out[which][i], data, (size_t)vtac_bytes(t));
 	}
-	memcpy(test->out[which], data, (size_t)vtac_bytes(t));
 }
 
 static void see_float(void *priv, const struct vtac_tensor *t, const void *data)
@@ -207,6 +220,57 @@ static double psnr(const float *got, const float *want, int64_t n)
 	return 10 * log10(255.0 * 255.0 * (double)n / sum);
 }
 
+/* Add the error of each output. */
+static void add_outputs(struct test *test)
+{
+	const struct vtac_graph *g = test->real;
+
+	for (unsigned int i = 0; i < g->n_outputs && i < OUTPUTS_MAX; i++) {
+		for (int64_t k = 0; k < vtac_elements(g->outputs[i]); k++) {
+			double real = test->out[0][i][k], off = test->out[1][i][k] - real;
+
+			test->outs[i].signal += real * real;
+			test->outs[i].noise += off * off;
+		}
+	}
+}
+
+static void add_masks(struct test *test)
+{
+	for (int64_t i = 0; i < test->out_size; i++) {
+		bool a = test->out[0][0][i] > test->mask, b = test->out[1][0][i] > test->mask;
+
+		test->in_both += a && b;
+		test->in_one += a || b;
+	}
+}
+
+/* Rows have a value for each letter, and 0 is none: do both read the same letters? */
+static bool reads_same(const struct test *test)
+{
+	const struct vtac_tensor *t = test->real->outputs[0];
+	int64_t letters = t->dims[t->rank - 1], rows = test->out_size / letters;
+	unsigned int *text[2], n[2] = { 0 };
+	bool same;
+
+	for (unsigned int k = 0; k < 2; k++) {
+		unsigned int before = 0;
+
+		text[k] = calloc((size_t)rows + 1, sizeof(*text[k]));
+		for (int64_t i = 0; i < rows; i++) {
+			unsigned int letter = best(test->out[k][0] + i * letters, letters);
+
+			if (letter && letter != before)
+				text[k][n[k]++] = letter;
+			before = letter;
+		}
+	}
+	same = n[0] == n[1] && !memcmp(text[0], text[1], n[0] * sizeof(*text[0]));
+	free(text[0]);
+	free(text[1]);
+	return same;
+}
+
 static double decibels(const struct sums *s)
 {
 	return s->noise > 0 ? 10 * log10(s->signal / s->noise) : 99;
@@ -224,7 +288,8 @@ static void show_layers(const struct test *test)
 	}
 }
 
-static void measure(struct test *test, unsigned int first, unsigned int count, double goals[4])
+static void measure(struct test *test, unsigned int first, unsigned int count,
+		    struct goals *got)
 {
 	unsigned int agree = 0, right[2] = { 0 }, labelled = 0;
 	const struct vtac_interp io[2] = {
@@ -232,11 +297,11 @@ static void measure(struct test *test, unsigned int first, unsigned int count, d
 		{ .input = input, .tensor = see_int, .priv = test },
 	};
 	struct vtac_float *f[2] = { vtac_float_new(test->real), vtac_float_new(test->integer) };
-	struct sums all = { 0 };
 	double lost = 0, had = 0;
 
 	if (!f[0] || !f[1])
 		die(f[0] ? test->integer->error.text : test->real->error.text);
+	test->out_size = vtac_elements(test->real->outputs[0]);
 	for (unsigned int i = first; i < first + count; i++) {
 		unsigned int class[2];
 
@@ -244,7 +309,7 @@ static void measure(struct test *test, unsigned int first, unsigned int count, d
 		for (unsigned int k = 0; k < 2; k++) {
 			if (vtac_float_run(f[k], &io[k]))
 				die(k ? test->integer->error.text : test->real->error.text);
-			class[k] = best(test->out[k], test->out_size);
+			class[k] = best(test->out[k][0], test->out_size);
 		}
 		agree += class[0] == class[1];
 		if (test->labels && test->labels[i][0] != '-') {
@@ -252,19 +317,18 @@ static void measure(struct test *test, unsigned int first, unsigned int count, d
 			for (unsigned int k = 0; k < 2; k++)
 				right[k] += is_right(test->labels[i], class[k]);
 		}
-		for (int64_t k = 0; k < test->out_size; k++) {
-			double off = test->out[1][k] - test->out[0][k];
-
-			all.signal += (double)test->out[0][k] * test->out[0][k];
-			all.noise += off * off;
-		}
+		add_outputs(test);
+		if (!isnan(test->mask))
+			add_masks(test);
+		if (test->strings)
+			test->same += reads_same(test);
 		if (test->truth.count) {
 			float *want = malloc((size_t)test->out_size * sizeof(*want));
 
 			read_set(&test->truth, i, test->real->outputs[0], want);
-			had += psnr(test->out[0], want, test->out_size) / count;
-			lost += (psnr(test->out[0], want, test->out_size) -
-				 psnr(test->out[1], want, test->out_size)) / count;
+			had += psnr(test->out[0][0], want, test->out_size) / count;
+			lost += (psnr(test->out[0][0], want, test->out_size) -
+				 psnr(test->out[1][0], want, test->out_size)) / count;
 			free(want);
 		}
 	}
@@ -274,10 +338,22 @@ static void measure(struct test *test, unsigned int first, unsigned int count, d
 		       (double)right[0] / labelled, labelled);
 	if (test->truth.count)
 		printf(", PSNR %.2f dB lost of %.2f", lost, had);
-	printf(", SQNR %.1f dB\n", decibels(&all));
-	goals[0] = (double)agree / count;
-	goals[1] = labelled ? ((double)right[0] - right[1]) / labelled : 0;
-	goals[2] = lost;
+	*got = (struct goals) {
+		.agree = (double)agree / count, .lose = lost, .same = (double)test->same / count,
+		.worse = labelled ? ((double)right[0] - right[1]) / labelled : 0,
+		.iou = test->in_one ? (double)test->in_both / (double)test->in_one : 1,
+		.sqnr = INFINITY,
+	};
+	if (!isnan(test->mask))
+		printf(", IoU %.4f", got->iou);
+	if (test->strings)
+		printf(", same strings %.3f", got->same);
+	printf(", SQNR");
+	for (unsigned int i = 0; i < test->real->n_outputs && i < OUTPUTS_MAX; i++) {
+		got->sqnr = fmin(got->sqnr, decibels(&test->outs[i]));
+		printf(" %.1f", decibels(&test->outs[i]));
+	}
+	printf(" dB\n");
 	vtac_float_free(f[0]);
 	vtac_float_free(f[1]);
 }
@@ -304,9 +380,10 @@ static void run_on_card(struct test *test, const struct vtac_options *opt, unsig
 			die(g->error.text);
 		if (native_run(&n, &io[1]))
 			die(n.why);
-		if (memcmp(native_at(&n, g->outputs[0]), test->out[1],
-			   (size_t)vtac_bytes(g->outputs[0])))
-			die("the card's output is not the interpreter's");
+		for (unsigned int i = 0; i < g->n_outputs && i < OUTPUTS_MAX; i++)
+			if (memcmp(native_at(&n, g->outputs[i]), test->out[1][i],
+				   (size_t)vtac_bytes(g->outputs[i])))
+				die("the card's output is not the interpreter's");
 	}
 	printf("# %u images on the core, bit for bit: %llu cycles, %u doorbells, "
 	       "%llu bytes moved, arena %.2f of the bound\n",
@@ -339,14 +416,17 @@ int main(int argc, char **argv)
 		{ "layers", 0, NULL, 'l' }, { "equalise", 1, NULL, 'u' }, { "split", 1, NULL, 's' },
 		{ "merge", 1, NULL, 'm' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
+		{ "iou", 1, NULL, 'I' }, { "same", 1, NULL, 'S' }, { "sqnr", 1, NULL, 'D' },
+		{ "mask", 1, NULL, 'M' }, { "strings", 0, NULL, 'T' },
+		{ "precision", 1, NULL, 'P' }, { "extra-cycles", 1, NULL, 'X' },
 		{ 0 },
 	};
 	struct vtac_quant_options how = { 0 };
 	struct vtac_options opt = { .quant = &how };
-	struct test test = { 0 };
+	struct test test = { .mask = NAN };
 	struct vtac_shape_option batch = { .rank = 4 };
 	struct vtac_images images = { .read = read_calib, .priv = &test };
-	double least = 0, worse = 1, lose = 100, got[4];
+	struct goals goals = { .worse = 1, .lose = 100, .sqnr = -INFINITY }, got;
 	unsigned int count = 0, first = 0, card = 0;
 	int c;
 
@@ -404,13 +484,36 @@ int main(int argc, char **argv)
 			test.each_layer = true;
 			break;
 		case 'A':
-			least = atof(optarg);
+			goals.agree = atof(optarg);
 			break;
 		case 'W':
-			worse = atof(optarg);
+			goals.worse = atof(optarg);
 			break;
 		case 'L':
-			lose = atof(optarg);
+			goals.lose = atof(optarg);
+			break;
+		case 'I':
+			goals.iou = atof(optarg);
+			break;
+		case 'S':
+			goals.same = atof(optarg);
+			break;
+		case 'D':
+			goals.sqnr = atof(optarg);
+			break;
+		case 'M':
+			test.mask = atof(optarg);
+			break;
+		case 'T':
+			test.strings = true;
+			break;
+		case 'P':
+			how.precision = !strcmp(optarg, "auto") ? VTAC_PRECISION_AUTO :
+					!strcmp(optarg, "16") ? VTAC_PRECISION_16 :
+					VTAC_PRECISION_8;
+			break;
+		case 'X':
+			how.extra_cycles = (unsigned int)atoi(optarg);
 			break;
 		default:
 			return 2;
@@ -448,10 +551,11 @@ int main(int argc, char **argv)
 	test.layer = calloc(test.integer->next_id, sizeof(*test.layer));
 	if (!count || first + count > test.images.count)
 		count = test.images.count - first;
-	measure(&test, first, count, got);
+	measure(&test, first, count, &got);
 	if (test.each_layer)
 		show_layers(&test);
 	if (card)
 		run_on_card(&test, &opt, card);
-	return got[0] >= least && got[1] <= worse && got[2] <= lose ? 0 : 1;
+	return got.agree >= goals.agree && got.worse <= goals.worse && got.lose <= goals.lose &&
+	       got.iou >= goals.iou && got.same >= goals.same && got.sqnr >= goals.sqnr ? 0 : 1;
 }
