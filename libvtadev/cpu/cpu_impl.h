@@ -164,6 +164,9 @@ int cpu_conv_f32_need(const struct vtacpu_conv_f32 *p, struct vtacpu_need *need)
 int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need);
 int cpu_gemm_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need);
 int cpu_gemm_packed_f32_need(const struct vtacpu_gemm_f32 *p, struct vtacpu_need *need);
+int cpu_step_f32_need(const struct vtacpu_step_f32 *p, struct vtacpu_need *need);
+int cpu_round_f32_need(const struct vtacpu_round_f32 *p, struct vtacpu_need *need);
+int cpu_gemm_rounded_need(const struct vtacpu_gemm_rounded *p, struct vtacpu_need *need);
 int cpu_gemm_i8_need(const struct vtacpu_gemm_i8 *p, struct vtacpu_need *need);
 int cpu_pool_window_f32_need(const struct vtacpu_pool_window_f32 *p, struct vtacpu_need *need);
 int cpu_pool_window_i8_need(const struct vtacpu_pool_window_i8 *p, struct vtacpu_need *need);

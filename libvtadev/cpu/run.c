@@ -75,6 +75,9 @@ KERNEL(conv_3d_f32)
 KERNEL(pool_3d_f32)
 KERNEL(dft_f32)
 KERNEL(gemm_packed_f32)
+KERNEL(step_f32)
+KERNEL(round_f32)
+KERNEL(gemm_rounded)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -133,6 +136,9 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_POOL_3D_F32] = ENTRY(pool_3d_f32, pool_3d_f32),
 	[VTACPU_DFT_F32] = ENTRY(dft_f32, dft_f32),
 	[VTACPU_GEMM_PACKED_F32] = ENTRY(gemm_packed_f32, gemm_f32),
+	[VTACPU_STEP_F32] = ENTRY(step_f32, step_f32),
+	[VTACPU_ROUND_F32] = ENTRY(round_f32, round_f32),
+	[VTACPU_GEMM_ROUNDED] = ENTRY(gemm_rounded, gemm_rounded),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

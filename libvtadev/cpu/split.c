@@ -54,6 +54,9 @@ static struct cut cut_kernel(uint32_t kernel, const void *params)
 		return cut_matrices(&((const struct vtacpu_gemm_f32 *)params)->mat, false);
 	case VTACPU_GEMM_I8:
 		return cut_matrices(&((const struct vtacpu_gemm_i8 *)params)->mat, false);
+	case VTACPU_GEMM_ROUNDED:
+		return (struct cut) { ALONG_ROWS, ((const struct vtacpu_gemm_rounded *)params)->m,
+				      ROWS_LEAST, 0 };
 	default:
 		return (struct cut) { .along = ALONG_NOTHING };
 	}
@@ -145,6 +148,14 @@ static void narrow_matrices(struct vtacpu_part *part, const struct vtacpu_need *
 	move_values(part, need, need->operands - 1, y);
 }
 
+static void narrow_rounded(struct vtacpu_part *part, const struct vtacpu_need *need,
+			   struct vtacpu_gemm_rounded *p, size_t first, uint32_t count)
+{
+	move_values(part, need, 0, first * p->k);
+	move_values(part, need, need->operands - 1, first * p->n);
+	p->m = count;
+}
+
 void vtacpu_part(uint32_t kernel, const void *params, const struct vtacpu_need *need,
 		 void *const *io, unsigned int i, unsigned int n, struct vtacpu_part *part)
 {
@@ -164,6 +175,8 @@ void vtacpu_part(uint32_t kernel, const void *params, const struct vtacpu_need *
 		narrow_window(part, need, &part->params.conv_i8.win, &cut, 2, first, count);
 	else if (kernel == VTACPU_GEMM_F32 || kernel == VTACPU_GEMM_PACKED_F32)
 		narrow_matrices(part, need, &part->params.gemm_f32.mat, &cut, first, count);
+	else if (kernel == VTACPU_GEMM_ROUNDED)
+		narrow_rounded(part, need, &part->params.gemm_rounded, first, count);
 	else
 		narrow_matrices(part, need, &part->params.gemm_i8.mat, &cut, first, count);
 }

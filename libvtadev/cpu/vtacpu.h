@@ -105,6 +105,9 @@ enum vtacpu_kernel {
 	VTACPU_POOL_3D_F32,
 	VTACPU_DFT_F32,
 	VTACPU_GEMM_PACKED_F32,
+	VTACPU_STEP_F32,
+	VTACPU_ROUND_F32,
+	VTACPU_GEMM_ROUNDED,
 	VTACPU_KERNELS,
 };
 
@@ -269,6 +272,43 @@ void vtacpu_gemm_packed_f32(const struct vtacpu_gemm_f32 *p, void *const *io, vo
  *	VTACPU_GEMM_PACKED_F32 needs
  */
 void vtacpu_gemm_pack(const struct vtacpu_gemm_f32 *p, const float *b, float *packed);
+
+/*
+ * vtacpu_step_f32() - find the step and zero point of floats (ONNX: DynamicQuantizeLinear)
+ *
+ * x [count] -> y [2]: step, a 255th of the range of x and 0; and zero, round(-least / step), both as
+ * floats. NaN is ignored.
+ */
+struct vtacpu_step_f32 {
+	uint32_t count;
+};
+void vtacpu_step_f32(const struct vtacpu_step_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_round_f32() - round floats to steps
+ *
+ * x [count], steps [2] of vtacpu_step_f32() -> y = step * q(x); in place of x.
+ *	q(x) = min(max(round(x / step) + zero, 0), 255) - zero, half to even
+ */
+struct vtacpu_round_f32 {
+	uint32_t count;
+};
+void vtacpu_round_f32(const struct vtacpu_round_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_gemm_rounded() - multiply floats that are rounded to steps by integers
+ *
+ * a f32 [m][k], steps [2], w int8 [n][k], scales f32 [scales], zeros int32 [scales], [bias f32 [n]]
+ * -> y f32 [m][n] = act(step * scale * sum over l of q(a[l]) * (w[l] - zero) + bias)
+ * with q of vtacpu_round_f32(). The sum is exact, in 32 bits. k is at most 32768.
+ */
+struct vtacpu_gemm_rounded {
+	uint32_t m, n, k;
+	uint32_t scales;		/* 1, or n */
+	uint32_t has_bias;
+	struct vtacpu_act act;
+};
+void vtacpu_gemm_rounded(const struct vtacpu_gemm_rounded *p, void *const *io, void *scratch);
 
 /*
  * vtacpu_gemm_i8() - multiply matrices of integers
@@ -1006,6 +1046,9 @@ union vtacpu_params {
 	struct vtacpu_conv_3d_f32 conv_3d_f32;
 	struct vtacpu_pool_3d_f32 pool_3d_f32;
 	struct vtacpu_dft_f32 dft_f32;
+	struct vtacpu_step_f32 step_f32;
+	struct vtacpu_round_f32 round_f32;
+	struct vtacpu_gemm_rounded gemm_rounded;
 };
 
 /* Needs of a kernel. */

@@ -27,6 +27,9 @@ static const struct good good[] = {
 	{ VTACPU_GEMM_PACKED_F32, { .gemm_f32 = {
 		.mat = { { 1, 2, 3 }, 4, 21, 6, { 0, 72, 24 }, 6, 1, { 0 }, 0, 0, { 0 }, 0, 1 },
 		.has_c = 1, .alpha = 1, .beta = 1 } } },
+	{ VTACPU_STEP_F32, { .step_f32 = { 70 } } },
+	{ VTACPU_ROUND_F32, { .round_f32 = { 70 } } },
+	{ VTACPU_GEMM_ROUNDED, { .gemm_rounded = { 5, 7, 33, 7, 1 } } },
 	{ VTACPU_GEMM_I8, { .gemm_i8 = {
 		.mat = { { 1, 2, 3 }, 4, 5, 6, { 0, 72, 24 }, 6, 1, { 0 }, 5, 1, { 0 }, 0, 1 },
 		.post = BYTES } } },
@@ -154,7 +157,7 @@ TEST(random_parameters)
 {
 	uint32_t ran[VTACPU_KERNELS] = { 0 };
 
-	for (uint32_t i = 0; i < 480000; i++) {
+	for (uint32_t i = 0; i < 560000; i++) {
 		union vtacpu_params p;
 		uint32_t kernel = i % 2 ? any_params(&p, i / 2) : changed_params(&p, i / 2);
 

@@ -242,6 +242,20 @@ TEST(packed_products)
 	assert_int_equal(same_bits(&call), 1);
 }
 
+TEST(products_of_rounded_values)
+{
+	struct vtac_call call = {
+		.kernel = VTACPU_GEMM_ROUNDED,
+		.p.gemm_rounded = { .m = 101, .n = 70, .k = 300, .scales = 70, .has_bias = 1 },
+	};
+
+	assert_int_equal(same_bits(&call), 4);
+	call.p.gemm_rounded.m = 1;
+	call.p.gemm_rounded.n = 7001;
+	call.p.gemm_rounded.scales = 1;
+	assert_int_equal(same_bits(&call), 1);
+}
+
 TEST(others_are_whole)
 {
 	struct vtac_call call = {
