@@ -73,6 +73,7 @@ double report_multiplications(const struct vtac_node *node)
 	case VTAC_CONV_TRANSPOSE:
 		return vtac_work(node);
 	case VTAC_GEMM:
+	case VTAC_GEMM_ROUNDED:
 		return outputs * (double)vtac_elements(x) / (double)y->dims[0];
 	case VTAC_BATCH_GEMM:
 		return outputs * (double)vtac_product_of(node).k;

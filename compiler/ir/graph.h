@@ -60,6 +60,8 @@ enum vtac_op {
 	/* Others that compute */
 	VTAC_MATMUL,		/* a, b: the last two dimensions, the others broadcast */
 	VTAC_BATCH_GEMM,	/* a, b: see struct vtac_batch_gemm */
+	VTAC_STEPS,		/* x: step and zero point of 256 steps over its range, floats [2] */
+	VTAC_ROUND,		/* x, steps: x rounded to them */
 	VTAC_BATCH_NORM,	/* x, scale, bias, mean, variance: [C] each */
 	VTAC_BINARY,		/* a, b: operators that the card has not, attr.binary.op */
 	VTAC_WHERE,		/* condition, a, b: broadcast likewise */
@@ -101,6 +103,7 @@ enum vtac_op {
 	VTAC_QUANTIZE,		/* x, scale, [zero point] */
 	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
 	/* Made by passes: */
+	VTAC_GEMM_ROUNDED,	/* x, steps, w int8 [n][k], scales, int32 zeros, [bias]: on the CPU */
 	VTAC_COPY,		/* x: to another device or layout; may add channels (attr.pad) */
 	VTAC_CHANNELS,		/* any number: of each output channel, attr.channels.picks */
 	/* Operators on shapes: gone after vtac_pass_partition(), or an error */

@@ -693,6 +693,51 @@ static int dequantize_calls(struct vtac_graph *g, const struct vtac_node *node,
 	return quant_operands(g, node, c);
 }
 
+/* ---- values rounded to steps ---- */
+
+static int steps_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		       unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_STEP_F32);
+
+	(void)g;
+	c->p.step_f32.count = (uint32_t)vtac_elements(node->in[0]);
+	c->io[0] = node->in[0];
+	c->io[1] = node->out[0];
+	return 0;
+}
+
+static int round_calls(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *calls,
+		       unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_ROUND_F32);
+
+	(void)g;
+	c->p.round_f32.count = (uint32_t)vtac_elements(node->in[0]);
+	c->io[0] = node->in[0];
+	c->io[1] = node->in[1];
+	c->io[2] = node->out[0];
+	return 0;
+}
+
+static int rounded_calls(struct vtac_graph *g, const struct vtac_node *node,
+			 struct vtac_call *calls, unsigned int *n)
+{
+	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_GEMM_ROUNDED);
+
+	(void)g;
+	c->p.gemm_rounded = (struct vtacpu_gemm_rounded){
+		.m = (uint32_t)node->out[0]->dims[0], .n = (uint32_t)node->out[0]->dims[1],
+		.k = (uint32_t)node->in[0]->dims[1],
+		.scales = (uint32_t)vtac_elements(node->in[3]),
+		.has_bias = !!kernel_in(node, 5), .act = kernel_act(node),
+	};
+	for (unsigned int i = 0; i < 6; i++)
+		c->io[i] = kernel_in(node, i);
+	c->io[6] = node->out[0];
+	return 0;
+}
+
 /* ---- all of them ---- */
 
 struct binding {
@@ -741,6 +786,8 @@ static const struct binding bindings[VTAC_OPS] = {
 	[VTAC_ROI_ALIGN] = { kernel_roi_align, true }, [VTAC_EINSUM] = { kernel_einsum, false },
 	[VTAC_CONV_3D] = { kernel_conv_3d, false }, [VTAC_POOL_3D] = { kernel_pool_3d, false },
 	[VTAC_DFT] = { kernel_dft, false },
+	[VTAC_STEPS] = { steps_calls, false }, [VTAC_ROUND] = { round_calls, false },
+	[VTAC_GEMM_ROUNDED] = { rounded_calls, true },
 };
 
 static int check_types(struct vtac_graph *g, const struct vtac_node *node, bool any_type)

@@ -123,6 +123,9 @@ struct vtac_tensor *onnx_dequantize(struct onnx_node *n, struct vtac_tensor *x,
 struct vtac_tensor *onnx_floats(struct onnx_node *n, struct vtac_tensor *x,
 				struct vtac_tensor *scale, struct vtac_tensor *zero, int axis);
 
+/* @x rounded to 256 steps of its range */
+struct vtac_tensor *onnx_round(struct onnx_node *n, struct vtac_tensor *x);
+
 /* ---- onnx_make.c ---- */
 
 /* A node of the graph with the first @n_in inputs and the output(s) of @n. */

@@ -251,20 +251,11 @@ static int read_matmul_integer_to_float(struct onnx_node *n)
 	return finish(n, 0, sum(n, onnx_two(n, VTAC_MATMUL, a, b), input(n, 6)));
 }
 
-/* @x rounded to 256 steps between its least and its greatest value */
-static struct vtac_tensor *round_to_bytes(struct onnx_node *n, struct vtac_tensor *x)
-{
-	struct vtac_tensor *out[3];
-
-	return read_inner(n, "DynamicQuantizeLinear", 1, &x, 3, out) ? NULL :
-		onnx_floats(n, out[0], out[1], out[2], 0);
-}
-
 /* a, b, b's scale, [b's zero point], [bias] */
 static int read_dynamic_matmul(struct onnx_node *n)
 {
 	struct vtac_tensor *b = onnx_floats(n, input(n, 1), input(n, 2), input(n, 3), -1);
-	struct vtac_tensor *y = onnx_two(n, VTAC_MATMUL, round_to_bytes(n, n->in[0]), b);
+	struct vtac_tensor *y = onnx_two(n, VTAC_MATMUL, onnx_round(n, n->in[0]), b);
 
 	return finish(n, 0, sum(n, y, input(n, 4)));
 }

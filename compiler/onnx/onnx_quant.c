@@ -72,13 +72,61 @@ struct vtac_tensor *onnx_dequantize(struct onnx_node *n, struct vtac_tensor *x,
 	return node->out[0];
 }
 
+/* The input @i of @t's producer, if that is an @op. */
+static struct vtac_tensor *made_of(const struct vtac_tensor *t, enum vtac_op op, unsigned int i)
+{
+	return t && t->producer && t->producer->op == op ? t->producer->in[i] : NULL;
+}
+
+/* What an @op that reads @x first makes already, or NULL. */
+static struct vtac_tensor *made_by(const struct vtac_tensor *x, enum vtac_op op)
+{
+	for (unsigned int i = 0; i < x->n_users; i++)
+		if (x->users[i]->op == op && x->users[i]->in[0] == x)
+			return x->users[i]->out[0];
+	return NULL;
+}
+
+/* Several products may read the same rounded values. */
+struct vtac_tensor *onnx_round(struct onnx_node *n, struct vtac_tensor *x)
+{
+	struct vtac_tensor *rounded = x ? made_by(x, VTAC_ROUND) : NULL;
+	struct vtac_node *steps;
+
+	if (rounded)
+		return rounded;
+	steps = onnx_of_one(n, VTAC_STEPS, x);
+	return steps ? onnx_two(n, VTAC_ROUND, x, steps->out[0]) : NULL;
+}
+
+/* The input of the DynamicQuantizeLinear that has these outputs, or NULL. */
+static struct vtac_tensor *quantized_of(const struct vtac_tensor *q,
+					const struct vtac_tensor *scale,
+					const struct vtac_tensor *zero)
+{
+	struct vtac_tensor *sum = made_of(made_of(made_of(q, VTAC_CAST, 0), VTAC_MIN, 0), VTAC_MAX,
+					  0);
+	struct vtac_tensor *ratio = made_of(made_of(sum, VTAC_ADD, 0), VTAC_UNARY, 0);
+
+	/* Its second output is a copy, as the others depend on it. */
+	if (!ratio || !zero || made_of(ratio, VTAC_DIV, 1) != made_of(scale, VTAC_IDENTITY, 0) ||
+	    made_of(sum, VTAC_ADD, 1) != made_of(zero, VTAC_CAST, 0))
+		return NULL;
+	return made_of(ratio, VTAC_DIV, 0);
+}
+
 struct vtac_tensor *onnx_floats(struct onnx_node *n, struct vtac_tensor *x,
 				struct vtac_tensor *scale, struct vtac_tensor *zero, int axis)
 {
+	struct vtac_tensor *rounded;
+
 	if (!x || !scale)
 		return NULL;
 	if (scale->data && (!zero || zero->data))
 		return onnx_dequantize(n, x, scale, zero, axis);
+	rounded = quantized_of(x, scale, zero);
+	if (rounded)
+		return onnx_round(n, rounded);
 	x = onnx_cast(n, VTAC_F32, x);
 	if (zero)
 		x = onnx_two(n, VTAC_SUB, x, onnx_cast(n, VTAC_F32, zero));

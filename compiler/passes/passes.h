@@ -14,6 +14,7 @@ int vtac_pass_shape(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_partition(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_rounded(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_align_channels(struct vtac_graph *g, const struct vtac_options *opt);

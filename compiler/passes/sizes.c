@@ -292,6 +292,12 @@ static int size_reduce(struct sizes *s)
 	return keep(s, x, d);
 }
 
+/* The range includes 0. */
+static int size_steps(struct sizes *s)
+{
+	return mask_input(s, 0, ZERO);
+}
+
 static int size_arg(struct sizes *s)
 {
 	const struct vtac_tensor *x = s->in[0];
@@ -684,6 +690,7 @@ static const struct rule rules[VTAC_OPS] = {
 	[VTAC_NORM] = { size_norm, NULL, false }, [VTAC_SOFTMAX] = { size_softmax, NULL, false },
 	[VTAC_REDUCE] = { size_reduce, bounds_reduced, false },
 	[VTAC_ARG] = { size_arg, NULL, false },
+	[VTAC_STEPS] = { size_steps, NULL, false }, [VTAC_ROUND] = { size_quantised, NULL, false },
 	[VTAC_TOP] = { size_top, NULL, true }, [VTAC_CUM_SUM] = { size_cum_sum, NULL, false },
 	[VTAC_TRANSPOSE] = { size_transpose, NULL, false },
 	[VTAC_SPLIT] = { size_split, NULL, false }, [VTAC_PAD] = { size_pad, NULL, false },

@@ -29,6 +29,7 @@ try:
 except ImportError as error:
     skip(error)
 
+BYTES = np.arange(1, 13, dtype=np.int8).reshape(4, 3)
 WEIGHTS = np.arange(1, CLASSES + 1, dtype=np.float32)
 
 
@@ -75,6 +76,8 @@ def model():
         node("Reshape", ["halves", "copy_first"], ["copied"]),
         node("Reshape", ["copied", "all"], ["line"]),
         node("Reshape", ["line", "in_fours"], ["fours"]),
+        node("DynamicQuantizeMatMul", ["picked", "bytes", "byte_scale"], ["product"],
+             domain="com.microsoft"),
     ]
     value = helper.make_tensor_value_info
     outputs = [value(name, kind, shape) for name, kind, shape in [
@@ -85,7 +88,8 @@ def model():
         ("one_hot", TensorProto.FLOAT, ["n", CLASSES]), ("weighted", TensorProto.FLOAT, ["n"]),
         ("front", TensorProto.INT64, ["f"]), ("rows", TensorProto.FLOAT, ["n", 4]),
         ("halves", TensorProto.FLOAT, ["h", 2]), ("copied", TensorProto.FLOAT, ["h", 2]),
-        ("line", TensorProto.FLOAT, ["v"]), ("fours", TensorProto.FLOAT, ["n", 2, 2])]]
+        ("line", TensorProto.FLOAT, ["v"]), ("fours", TensorProto.FLOAT, ["n", 2, 2]),
+        ("product", TensorProto.FLOAT, ["n", 3])]]
     graph = helper.make_graph(
         nodes, "detector",
         [value("boxes", TensorProto.FLOAT, [1, BOXES, 4]),
@@ -96,8 +100,10 @@ def model():
          constant("five", np.int64([5])), constant("top", np.int64([TOP])),
          constant("all", np.int64([-1])), constant("classes", np.int64(CLASSES)),
          constant("copy_first", np.int64([0, -1])), constant("in_fours", np.int64([-1, 2, 2])),
+         constant("bytes", BYTES), constant("byte_scale", np.float32(0.5)),
          constant("off_on", np.float32([0, 1])), constant("weights", WEIGHTS)])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17),
+                                                 helper.make_opsetid("com.microsoft", 1)])
     made.ir_version = 8
     return made
 
@@ -121,6 +127,14 @@ def inputs(number):
     return boxes, raw if number < 5 else raw * 0
 
 
+def rounded(values):
+    """Values in 256 steps of their range and 0, alone of those in use."""
+    least, most = min(values.min(initial=0), 0), max(values.max(initial=0), 0)
+    step = np.float32(most - least) / np.float32(255)
+    zero = np.rint(-least / step) if step else 0
+    return (np.clip(np.rint(values / step) + zero, 0, 255) - zero) * step
+
+
 def expected(boxes, raw):
     """The outputs, by loops."""
     boxes, scores, rows = boxes[0], raw[0].T, []
@@ -142,7 +156,8 @@ def expected(boxes, raw):
             "not_zero": np.array(np.nonzero(label)), "one_hot": np.eye(CLASSES)[label],
             "weighted": WEIGHTS[label], "front": label[:len(label) - 5],
             "rows": picked, "halves": picked.reshape(-1, 2), "copied": picked.reshape(-1, 2),
-            "line": picked.reshape(-1), "fours": picked.reshape(-1, 2, 2)}
+            "line": picked.reshape(-1), "fours": picked.reshape(-1, 2, 2),
+            "product": rounded(picked) @ (BYTES * np.float32(0.5))}
 
 
 def same(got, want):
@@ -239,7 +254,7 @@ def main():
         run(vtac, "compile", "--no-card", "-o", "detector.vtap", "detector.onnx")
         info = json.loads(run(vtactl, "program", "info", "--json", "detector.vtap"))
         sizes = [t["name"] for t in info["tensors"] if t["role"] == "size"]
-        tap.result("vtactl lists outputs and their sizes", len(sizes) == 14 and
+        tap.result("vtactl lists outputs and their sizes", len(sizes) == 15 and
                    "top_boxes.size" in sizes and "output     not_zero int64 [1][<=30]" in
                    run(vtactl, "program", "info", "detector.vtap"))
         for number in range(6):

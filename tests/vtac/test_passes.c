@@ -850,3 +850,75 @@ TEST(constant_matrices_are_packed_unless_narrow_or_read_by_others)
 	assert_int_equal(kernel_of_product(8, true, true), VTACPU_GEMM_F32);
 	assert_int_equal(kernel_of_product(8, false, false), VTACPU_GEMM_F32);
 }
+
+/* A product of rounded values and @w, in a 2-D shape after a Reshape if @flat. */
+static void rounded_product(struct net *net, struct vtac_options *opt, struct vtac_tensor *w,
+			    bool flat)
+{
+	struct vtac_tensor *x = flat ? net_input(net, 1, 4, 6) : net_matrix(net, 4, 6), *steps;
+	struct vtac_node *node;
+
+	steps = net_node(net, VTAC_STEPS, "steps", x, NULL, NULL)->out[0];
+	x = net_node(net, VTAC_ROUND, "rounded", x, steps, NULL)->out[0];
+	node = net_node(net, VTAC_MATMUL, "product", x, w, NULL);
+	net_output(net, net_relu(net, node->out[0], "relu"));
+	net_pass(net, vtac_pass_shape, opt);
+	net_pass(net, vtac_pass_fuse, opt);
+	net_pass(net, vtac_pass_partition, opt);
+	net_pass(net, vtac_pass_legalize, opt);
+}
+
+/* As a quantised file has it: in 8 bits, dequantised. */
+static struct vtac_tensor *dequantised(struct net *net, bool is_unsigned, bool by_column)
+{
+	const int64_t dims[] = { 6, 5 }, columns = 5;
+	struct vtac_tensor *q, *scale, *zero;
+	struct vtac_node *node;
+	float scales[5];
+	uint8_t v[30], zeros[5];
+
+	for (unsigned int i = 0; i < 30; i++)
+		v[i] = (uint8_t)net_random(net, 256);
+	for (unsigned int i = 0; i < 5; i++) {
+		scales[i] = 0.01f + (float)i / 100;
+		zeros[i] = (uint8_t)net_random(net, 256);
+	}
+	q = vtac_tensor_const(net->g, "w", is_unsigned ? VTAC_U8 : VTAC_I8, 2, dims, v, true);
+	scale = vtac_tensor_const(net->g, "scale", VTAC_F32, by_column, &columns, scales, true);
+	zero = vtac_tensor_const(net->g, "zero", q->dtype, by_column, &columns, zeros, true);
+	node = net_node(net, VTAC_DEQUANTIZE, "dequantised", q, scale, zero);
+	node->attr.axis.axis = 1;
+	return node->out[0];
+}
+
+TEST(products_of_rounded_values_are_of_integers_on_the_cpu)
+{
+	struct vtac_options opt = { .no_card = true };
+
+	net_core(&opt);
+	for (unsigned int i = 0; i < 8; i++) {
+		struct net net;
+
+		net_begin(&net, 35 + i);
+		rounded_product(&net, &opt, dequantised(&net, i & 1, i & 2), i & 4);
+		assert_int_equal(net_count(&net, VTAC_ROUND), 1);
+		net_keeps_values(&net, vtac_pass_rounded, &opt);
+		assert_int_equal(net_count(&net, VTAC_GEMM_ROUNDED), 1);
+		assert_int_equal(net_count(&net, VTAC_ROUND), 0);
+		net_end(&net);
+	}
+}
+
+TEST(products_with_weights_that_are_floats_stay)
+{
+	struct vtac_options opt = { .no_card = true };
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 43);
+	rounded_product(&net, &opt, net_const(&net, 2, (const int64_t[]){ 6, 5 }), false);
+	net_keeps_values(&net, vtac_pass_rounded, &opt);
+	assert_int_equal(net_count(&net, VTAC_GEMM_ROUNDED), 0);
+	assert_int_equal(net_count(&net, VTAC_ROUND), 1);
+	net_end(&net);
+}

@@ -105,6 +105,7 @@ static double multiplications(const struct vtac_node *node)
 		return (double)vtac_elements(a) * (double)vtac_elements(node->in[1]) /
 		       (double)node->in[1]->dims[0];
 	case VTAC_MATMUL:
+	case VTAC_GEMM_ROUNDED:
 		return (double)vtac_elements(node->out[0]) * (double)a->dims[a->rank - 1];
 	case VTAC_RECURRENT:
 		return (double)a->dims[0] * (double)a->dims[1] *
