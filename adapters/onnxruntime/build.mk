@@ -13,10 +13,16 @@ ORT_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
 
 $(call objects,build/adapters,adapters,$$(ORT_CPPFLAGS) $$(CPPFLAGS) $$(ORT_CFLAGS) $$(CFLAGS))
 
-$(ORT_OBJS): $(VTAC_DIR)/onnx.pb-c.h
-$(ORT_SO): $(ORT_OBJS) $(VTAC_DIR)/onnx.pb-c.o $(VTAC_LIB) $(PROG_A) $(LIB_A) adapters/onnxruntime/exports.map
-	$(CC) -shared -Wl,--version-script=adapters/onnxruntime/exports.map \
-		-Wl,-z,defs,-z,relro,-z,now $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(VTAC_LIBS) $(LIB_LIBS)
+ORT_LINKED = $(VTAC_DIR)/onnx.pb-c.o $(VTAC_LIB) $(PROG_A) $(LIB_A)
+$(call each,$(ORT_OBJS)): $(VTAC_DIR)/onnx.pb-c.h
+# Of build/tsan, the provider's own code alone is for ThreadSanitizer.
+define ort-rule
+$(call variant,$(1),$(ORT_SO)): $(call variant,$(1),$(ORT_OBJS)) $(ORT_LINKED) adapters/onnxruntime/exports.map
+	@mkdir -p $$(@D)
+	$$(CC) -shared $(1:%=$$(SANITIZE_%)) -Wl,--version-script=adapters/onnxruntime/exports.map \
+		$(if $(1),,-Wl$(comma)-z$(comma)defs) -Wl,-z,relro,-z,now $$(LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) $$(VTAC_LIBS) $$(LIB_LIBS)
+endef
+$(foreach v,- tsan,$(eval $(call ort-rule,$(v:-=))))
 
 ORT_HAVE := $(and $(VTAC_HAVE),$(ORT_INCLUDE))
 

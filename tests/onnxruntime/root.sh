@@ -43,11 +43,14 @@ ort_or_skip() {
 	exit 0
 }
 
-# ort_files DIR: write the provider, built with the root's headers by this machine's compiler, its tests
-# and their models to DIR
+# ort_build FILE...: build with the root's headers, by this machine's compiler
+ort_build() {
+	env -u MAKEFLAGS -u MFLAGS make -s "$@" ORT_INCLUDE="$ort/root/usr/include/onnxruntime" >&2
+}
+
+# ort_files DIR: write the provider, its tests and their models to DIR
 ort_files() {
-	env -u MAKEFLAGS -u MFLAGS make -s build/lib/libvtadev-onnxruntime.so \
-		ORT_INCLUDE="$ort/root/usr/include/onnxruntime" >&2
+	ort_build build/lib/libvtadev-onnxruntime.so
 	cp build/lib/libvtadev-onnxruntime.so tests/onnxruntime/provider.py "$1/"
 	VTADEV_PLUGINS=$top/build/lib /usr/bin/python3 tests/onnxruntime/models.py "$1"
 }

@@ -26,8 +26,7 @@ trap 'rm -rf "$dir"' EXIT
 (ort_root && zoo_root) 2>"$dir/log" ||
 	skip "no root of Debian testing: $(grep -m 1 'mmdebstrap: ' "$dir/log" || tail -n 1 "$dir/log")"
 
-env -u MAKEFLAGS -u MFLAGS make -s build/lib/libvtadev-onnxruntime.so \
-	ORT_INCLUDE="$ort/root/usr/include/onnxruntime" >&2
+ort_build build/lib/libvtadev-onnxruntime.so
 mkdir -p "$zoo/exports"
 cp tests/zoo/export.py tests/zoo/networks.py "$zoo/exports/"
 (
