@@ -75,7 +75,7 @@ static void gemm_portable(uint32_t block, int32_t *acc, const uint8_t *inp, cons
 				      wgt + core_wgt_offset(block, out, in), rows, LANES, DEPTH);
 }
 
-static const struct core_gemm portable = { "portable", 1, NULL, gemm_portable };
+static const struct core_gemm portable = { "portable", 1, NULL, gemm_portable, NULL };
 
 const struct core_gemm *const core_gemms[] = {
 #if defined(__x86_64__)
@@ -114,6 +114,22 @@ const struct core_gemm *core_gemm_choose(uint32_t block)
 
 /* ---- Rows ---- */
 
+/* The longest dimension is the innermost: the kernels have the fewest lines. */
+static void sort_axes(struct core_axes *axes)
+{
+	struct core_axis longest;
+	unsigned int i, at = 0;
+
+	for (i = 1; i < axes->n; i++)
+		if (axes->axis[i].count > axes->axis[at].count)
+			at = i;
+	if (!at)
+		return;
+	longest = axes->axis[at];
+	axes->axis[at] = axes->axis[0];
+	axes->axis[0] = longest;
+}
+
 static void multiply_rows(const struct core *core, int32_t *acc, const uint8_t *inp,
 			  const int8_t *wgt, const struct core_axis *axes, unsigned int n)
 {
@@ -146,6 +162,33 @@ struct part {
 	uint32_t in;
 };
 
+/* Micro-ops from @uop on, at most @most, whose weights differ from those of the next. */
+static uint32_t count_list(const struct core_uop *uop, uint32_t most)
+{
+	uint32_t n = 0;
+
+	while (n + 1 < most && uop[n].wgt != uop[n + 1].wgt)
+		n++;
+	return n + 1 == most ? most : n;
+}
+
+/* One row for each micro-op. */
+static void multiply_list(const struct part *part, const struct core_uop *uop, uint32_t n)
+{
+	const struct core *core = part->core;
+	const struct core_list list = {
+		.uop = uop, .n = n,
+		.dst = core->acc.elem_size / sizeof(int32_t), .src = core->inp.elem_size,
+		.block_bytes = core->wgt.elem_size,
+		.acc = (int32_t *)core->acc.mem +
+		       part->base.dst * (core->acc.elem_size / sizeof(int32_t)),
+		.inp = (const uint8_t *)core->inp.mem + part->base.src * core->inp.elem_size,
+		.wgt = (const int8_t *)core->wgt.mem + part->base.wgt * core->wgt.elem_size,
+	};
+
+	core->gemm->run_list(core->block, &list);
+}
+
 /* Returns the number of micro-ops, from @uop on, that it has executed for all of the part. */
 static uint32_t multiply_part(const struct part *part, const struct core_uop *uop, uint32_t n)
 {
@@ -156,11 +199,20 @@ static uint32_t multiply_part(const struct part *part, const struct core_uop *uo
 	struct core_axes rows = { .n = 0 };
 	struct core_index by;
 
+	if (core->gemm->run_list && part->in * part->out * core->batch == 1) {
+		uint32_t listed = count_list(uop, n < most ? n : most);
+
+		if (listed) {
+			multiply_list(part, uop, listed);
+			return listed;
+		}
+	}
 	n = core_count_progression(uop, n < most ? n : most, true, &by);
 	core_add_axis(&rows, core->batch, core->block, src / core->batch);
 	core_add_axis(&rows, n, by.dst * dst, by.src * src);
 	core_add_axis(&rows, part->in, loop->dst_factor_in * dst, loop->src_factor_in * src);
 	core_add_axis(&rows, part->out, loop->dst_factor_out * dst, loop->src_factor_out * src);
+	sort_axes(&rows);
 	multiply_rows(core, (int32_t *)core->acc.mem + (uop->dst + part->base.dst) * dst,
 		      (const uint8_t *)core->inp.mem + (uop->src + part->base.src) * src,
 		      (const int8_t *)core->wgt.mem +

@@ -33,6 +33,32 @@ struct core_rows {
 	size_t src[2];
 };
 
+/* A micro-op as the loops use it; fields have at most 16 bits. */
+struct core_uop {
+	uint16_t dst;
+	uint16_t src;
+	uint16_t wgt;
+};
+
+/**
+ * struct core_list - micro-ops of one row each, whose blocks of weights differ
+ * @uop: the first one
+ * @n: number of them
+ * @acc: where their indices begin, as @inp and @wgt
+ * @inp: the rows
+ * @wgt: the blocks
+ * @dst: sums of a row; @src: bytes of a row; @block_bytes: bytes of a block
+ */
+struct core_list {
+	const struct core_uop *uop;
+	uint32_t n;
+	int32_t *acc;
+	const uint8_t *inp;
+	const int8_t *wgt;
+	size_t dst, src, block_bytes;
+};
+
+typedef void core_gemm_list_fn(uint32_t block, const struct core_list *list);
 typedef void core_gemm_fn(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t *wgt,
 			  const struct core_rows *rows);
 
@@ -42,12 +68,14 @@ typedef void core_gemm_fn(uint32_t block, int32_t *acc, const uint8_t *inp, cons
  * @block: the smallest block that it computes
  * @supported: whether this processor has the instruction set; NULL: any has
  * @run: the kernel
+ * @run_list: the same of a list, or NULL: it is @run for each
  */
 struct core_gemm {
 	const char *name;
 	uint32_t block;
 	bool (*supported)(void);
 	core_gemm_fn *run;
+	core_gemm_list_fn *run_list;
 };
 
 /* All kernels that this build has, the best first, the portable one last, and NULL. */

@@ -67,5 +67,5 @@ static bool has_dotprod(void)
 	return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
 }
 
-const struct core_gemm core_gemm_neon = { "neon-dotprod", 16, has_dotprod, gemm_neon };
+const struct core_gemm core_gemm_neon = { "neon-dotprod", 16, has_dotprod, gemm_neon, NULL };
 #endif

@@ -3,8 +3,8 @@
  * core_gemm_madd.h - a kernel that multiplies in 16 bits and adds two products to each sum;
  * core_gemm_x86.c includes this for each size of vectors
  *
- * Defined by the includer, and undefined here: TILE, the name of the tile's function; GEMM, that of
- * the kernel; ISA; and LANES, the sums in a vector, 4 or 8.
+ * Defined by the includer, and undefined here: TILE and LIST_TILE, names of the tiles' functions;
+ * GEMM and LIST, those of the kernel's; ISA; and LANES, the sums in a vector, 4 or 8.
  */
 #if LANES == 8
 #define VEC	__m256i
@@ -95,7 +95,77 @@ static void GEMM(uint32_t block, int32_t *acc, const uint8_t *inp, const int8_t 
 			TILE(block, acc + out, inp + in, tile_at(wgt, block, out, in), rows, 2);
 }
 
+/*
+ * All values of @vectors of channels from @out on, for each micro-op in turn: weights that are used
+ * once are not worth a register. Sums stay as long as micro-ops have one destination.
+ */
+static __always_inline __attribute__((target(ISA)))
+void LIST_TILE(uint32_t block, const struct core_list *list, uint32_t out, int vectors)
+{
+	const VEC mask = OP(set1_epi16)(0xff), zero = OP(set1_epi16)(CORE_INP_ZERO);
+	VEC sum[2], x_even, x_odd, four, even, odd;
+	int32_t *to = list->acc + list->uop->dst * list->dst + out, *next;
+	const uint8_t *from;
+	const int8_t *wgt;
+	uint32_t i, in;
+	int v;
+
+#pragma GCC unroll 2
+	for (v = 0; v < vectors; v++)
+		sum[v] = BITS(loadu)((const void *)(to + v * LANES));
+	for (i = 0; i < list->n; i++) {
+		next = list->acc + list->uop[i].dst * list->dst + out;
+		from = list->inp + list->uop[i].src * list->src;
+		wgt = list->wgt + list->uop[i].wgt * list->block_bytes;
+		if (next != to) {
+#pragma GCC unroll 2
+			for (v = 0; v < vectors; v++) {
+				BITS(storeu)((void *)(to + v * LANES), sum[v]);
+				sum[v] = BITS(loadu)((const void *)(next + v * LANES));
+			}
+			to = next;
+		}
+#pragma GCC unroll 4
+		for (in = 0; in < block; in += CORE_QUAD) {
+			four = OP(set1_epi32)(quad_at(from, in / CORE_QUAD));
+			x_even = OP(sub_epi16)(BITS(and)(four, mask), zero);
+			x_odd = OP(sub_epi16)(OP(srli_epi16)(four, 8), zero);
+#pragma GCC unroll 2
+			for (v = 0; v < vectors; v++) {
+				four = BITS(loadu)((const void *)
+						   tile_at(wgt, block, out + v * LANES, in));
+				odd = OP(srai_epi16)(four, 8);
+				even = OP(srai_epi16)(OP(slli_epi16)(four, 8), 8);
+				sum[v] = OP(add_epi32)(sum[v], OP(madd_epi16)(x_even, even));
+				sum[v] = OP(add_epi32)(sum[v], OP(madd_epi16)(x_odd, odd));
+			}
+		}
+	}
+#pragma GCC unroll 2
+	for (v = 0; v < vectors; v++)
+		BITS(storeu)((void *)(to + v * LANES), sum[v]);
+}
+
+__attribute__((target(ISA)))
+static void LIST(uint32_t block, const struct core_list *list)
+{
+	uint32_t out;
+
+	if (block < 2 * LANES) {
+		LIST_TILE(LANES, list, 0, 1);
+		return;
+	}
+	for (out = 0; out < block; out += 2 * LANES) {
+		if (block == 16)
+			LIST_TILE(16, list, out, 2);
+		else
+			LIST_TILE(block, list, out, 2);
+	}
+}
+
 #undef TILE
+#undef LIST_TILE
+#undef LIST
 #undef GEMM
 #undef ISA
 #undef VEC

@@ -51,7 +51,7 @@ static bool has_avx512vnni(void)
 }
 
 const struct core_gemm core_gemm_avx512vnni = {
-	"avx512-vnni", 8, has_avx512vnni, gemm_avx512vnni,
+	"avx512-vnni", 8, has_avx512vnni, gemm_avx512vnni, NULL,
 };
 
 /* ---- AVX-VNNI: the same instruction on vectors of AVX2 ---- */
@@ -73,18 +73,22 @@ static bool has_avxvnni(void)
 	       a & 1u << 4;
 }
 
-const struct core_gemm core_gemm_avxvnni = { "avx-vnni", 8, has_avxvnni, gemm_avxvnni };
+const struct core_gemm core_gemm_avxvnni = { "avx-vnni", 8, has_avxvnni, gemm_avxvnni, NULL };
 
 /* ---- AVX2, and SSE2, which all these processors have: products of 16 bits ---- */
 
 #define TILE	tile_avx2
+#define LIST_TILE	list_tile_avx2
 #define GEMM	gemm_avx2
+#define LIST	list_avx2
 #define ISA	"avx2"
 #define LANES	8
 #include "core_gemm_madd.h"
 
 #define TILE	tile_sse2
+#define LIST_TILE	list_tile_sse2
 #define GEMM	gemm_sse2
+#define LIST	list_sse2
 #define ISA	"sse2"
 #define LANES	4
 #include "core_gemm_madd.h"
@@ -94,6 +98,6 @@ static bool has_avx2(void)
 	return __builtin_cpu_supports("avx2");
 }
 
-const struct core_gemm core_gemm_avx2 = { "avx2", 8, has_avx2, gemm_avx2 };
-const struct core_gemm core_gemm_sse2 = { "sse2", 8, NULL, gemm_sse2 };
+const struct core_gemm core_gemm_avx2 = { "avx2", 8, has_avx2, gemm_avx2, list_avx2 };
+const struct core_gemm core_gemm_sse2 = { "sse2", 8, NULL, gemm_sse2, list_sse2 };
 #endif

@@ -30,13 +30,6 @@
 
 struct vta_isa_shape core_config_shape(const struct core_config *cfg);
 
-/* A micro-op as the loops use it; fields have at most 16 bits. */
-struct core_uop {
-	uint16_t dst;
-	uint16_t src;
-	uint16_t wgt;
-};
-
 /* A scratchpad. Elements are kept unpacked, in the form that is used most. */
 struct core_pad {
 	void *mem;

@@ -18,7 +18,7 @@ BENCH_scale := job.c
 BENCH_busy := job.c
 BENCH_devices := layers.c peak.c
 BENCH_devices_card := layers.c
-BENCH_emulator := scalar.c
+BENCH_emulator := peak.c scalar.c
 BENCH_model := goals.c roofline.c
 BENCH_LIBS_pool := $(SELFTEST_DIR)/obj/pool_image.o
 BENCH_LIBS_memory := $(DRIVER_A)
@@ -28,6 +28,7 @@ BENCH_LDLIBS_model := $(VTAC_LIBS)
 BENCH_LIBS_devices := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 BENCH_LIBS_devices_card := $(BENCH_LIBS_devices)
 BENCH_LDLIBS_devices := -lOpenCL
+BENCH_LDLIBS_emulator := -lOpenCL
 BENCH_LIBS_conv := $(OPS_BENCH_OBJS) $(BENCH_LIBS_emulator)
 
 BENCH_GUEST_BINS := $(addprefix $(BENCH_DIR)/guest/,$(BENCH_GUEST) $(BENCH_CARD))
