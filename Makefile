@@ -213,8 +213,8 @@ check-opencl: test-deps  ## the device opencl, many streams, in each way that vt
 		"group=VTADEV_OPENCL_OPTIONS='-DVTA_ITEMS=16 -cl-opt-disable' $(call devices-opencl,360)" \
 		"wide=VTADEV_OPENCL_OPTIONS=-DVTA_WIDE_MIN=1 $(call devices-opencl,360)"
 
-# Real models against their goals, and many random ones; fetches some 640 MB.
-check-models: test-deps  ## real networks on real images against their goals; 640 MB
+# Real models against their goals, and many random ones; fetches some 650 MB.
+check-models: test-deps  ## real networks on real images against their goals; 650 MB
 	@tools/vm/deps.sh need $(MODEL_PACKAGES) fonts-dejavu-core
 	@command -v npm >/dev/null || tools/vm/deps.sh need npm
 	+@$(QUIETLY) $(VTAC_ACCURACY) $(VTAC_FLOATS) $(VTAC_PROG_TESTS) $(VTAC_BIN) $(SOFT_SO) $(if $(PYTHON_HAVE),python-built)
@@ -222,6 +222,8 @@ check-models: test-deps  ## real networks on real images against their goals; 64
 		$(foreach m,mnist fashion ppocr esrgan mobilenetv2 resnet50, \
 			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)" \
 			"floats-$(m)=tests/vtac/floats.sh $(VTAC_FLOATS) $(m)") \
+		$(foreach m,ppocr-det ppocr-rec blazeface, \
+			"$(m)=tests/vtac/programs/models.sh $(VTAC_ACCURACY) $(m)") \
 		"detector=tests/vtac/detector.sh" \
 		"quantised=tests/vtac/quantised.sh $(VTAC_ACCURACY)" \
 		"graphs=$(VTAC_PROG_DIR)/test_graphs 5000"

@@ -65,6 +65,7 @@ struct cmd_random {
 	struct vtac_images images;
 	float least, most;		/* of pixels; equal: none are known */
 };
+
 void cmd_random_init(struct cmd_random *r, const struct vtaimage_preprocess *pre);
 
 /* cmd_output.c */

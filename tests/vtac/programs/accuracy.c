@@ -4,10 +4,11 @@
  *
  * A model as the card computes it against float, on the same images: how often both
  * have the same best class, how often each is right, and the SQNR of the outputs. With
- * --truth TRUTH.npy the PSNR of pictures instead, with --mask LEVEL how much of both masks of values
- * above it is in both (IoU), with --strings how often both read the same. Goals (--agree .97 --iou .97
- * --same .95 --sqnr 30, of each output: at least; --worse .01 --lose .15: at most) make the exit
- * status. --card N: so many images on the core, too. --precision and --extra-cycles: as of vtac.
+ * --truth TRUTH.npy the PSNR of pictures instead, with --mask LEVEL how much of both masks of
+ * values above it is in both (IoU), with --strings how often both read the same. Goals (--agree .97
+ * --iou .97 --same .95 --sqnr 30, of each output: at least; --worse .01 --lose .15: at most) make
+ * the exit status. --card N: so many images on the core, too. --precision and --extra-cycles: as of
+ * vtac.
  */
 #include <getopt.h>
 #include <math.h>

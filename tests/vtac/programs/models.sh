@@ -8,7 +8,9 @@
 # Models are fetched into the cache, quantised with their calibration images and no other options,
 # and compared with float on images that no choice was made by (NAME-held), at most IMAGES of them;
 # some also run on the core. ResNet50's goal is for the images that the compiler was developed with
-# (NAME-test); on held images it must keep its present accuracy.
+# (NAME-test). On held images it must keep its present accuracy, and so must those that miss their goals
+# (docs/models.md): ResNet50 and MobileNetV2 .97, ppocr-det an IoU of .97, ppocr-rec .95 of the strings,
+# blazeface 30 dB.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,8 +32,11 @@ goals() {
 	mnist)		echo "held $cache/mnist-held.labels --images ${images:-9000} --worse .003 --card 3" ;;
 	fashion)	echo "held $cache/fashion-held.labels --images ${images:-9000} --worse .003 --card 3" ;;
 	ppocr)		echo "held $cache/ppocr-held.labels --agree .99 --card 2" ;;
+	ppocr-det)	echo "held --mask .3 --iou .94 --card 1" ;;
+	ppocr-rec)	echo "held --strings --same .9 --card 1" ;;
+	blazeface)	echo "held --sqnr 13 --card 1" ;;
 	esrgan)		echo "held --truth $cache/esrgan-held-truth.npy --lose .15 --card 1" ;;
-	mobilenetv2)	echo "held $cache/mobilenetv2-held.labels --agree .80 --card 1" ;;
+	mobilenetv2)	echo "held $cache/mobilenetv2-held.labels --agree .94 --card 1" ;;
 	resnet50)	echo "test $cache/resnet50-test.labels --agree .97 --worse .01 --card 1"
 			echo "held $cache/resnet50-held.labels --images ${images:-240} --agree .92 --worse .01" ;;
 	*)		return 1 ;;
