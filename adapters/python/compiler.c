@@ -307,8 +307,8 @@ static PyObject *run_compiler(struct net *self, struct vtac_net_options *how, st
 
 /*
  * compile(core, name, no_card, no_prune, cpu, shapes, labels, preprocess, images, image, progress,
- * threads, precisions, extra_cycles): the bytes of a program. precisions: (name or None, 8, 16 or 0)
- * for each. image(i, input, count) returns count floats.
+ * threads, precisions, extra_cycles): the bytes of a program. precisions: (name or None, 8, 16 or
+ * 0) for each. image(i, input, count) returns count floats.
  */
 static PyObject *net_compile(PyObject *object, PyObject *args)
 {
@@ -321,8 +321,8 @@ static PyObject *net_compile(PyObject *object, PyObject *args)
 	struct run run = { .failed = 0 };
 	struct vtaops_core core;
 
-	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOIO!I:compile", &core_bytes, &how.name, &how.no_card,
-			      &how.no_prune, &PyTuple_Type, &cpu, &PyTuple_Type, &shapes,
+	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOIO!I:compile", &core_bytes, &how.name,
+			      &how.no_card, &how.no_prune, &PyTuple_Type, &cpu, &PyTuple_Type, &shapes,
 			      &how.labels, &pre, &how.images, &run.image, &run.progress,
 			      &how.threads, &PyTuple_Type, &precisions, &how.extra_cycles) ||
 	    take_core(core_bytes, &core) ||

@@ -368,9 +368,9 @@ float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, doubl
 #define TAIL_LEAST	4
 
 /*
- * The greatest of N values is M, and beyond a lower threshold they are b on average: a tail is taken
- * for exponential. With a range R the squared error of a value is R^2 / (12 levels^2) by rounding,
- * and 2 b^2 exp((M - R) / b) / N by clipping. The sum is least with
+ * The greatest of N values is M, and beyond a lower threshold they are b on average: a tail is
+ * taken for exponential. With a range R the squared error of a value is R^2 / (12 levels^2) by
+ * rounding, and 2 b^2 exp((M - R) / b) / N by clipping. The sum is least with
  *	R = M + b ln(12 levels^2 b / (N R))
  */
 float vtac_stats_beyond(const struct vtac_stats *s, int levels)
