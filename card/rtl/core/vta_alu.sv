@@ -12,7 +12,8 @@ module vta_alu (
 	// ---- First clock
 	wire less = $signed(x) < $signed(y);
 	wire left = y[31];
-	wire [31:0] distance = left ? -y : y;
+	wire many = left ? ~&y[31:5] | ~|y[4:0] : |y[31:5];	// a shift by 32 or more
+	wire [4:0] distance = many ? 5'd31 : left ? -y[4:0] : y[4:0];
 	logic [31:0] reversed;
 	for (genvar n = 0; n < 32; n++) begin : gen_reverse
 		assign reversed[n] = x[31 - n];
@@ -21,17 +22,19 @@ module vta_alu (
 
 	logic [31:0] low;			// of the product: low halves,
 	logic [15:0] high, high_too;		// and those that begin at bit 16
-	logic [31:0] forward;			// to be shifted to the right: to shift to the left is
-	logic to_left, far;			// to shift the bits in reverse order
-	logic [4:0] amount;
+	// To shift to the left is to shift the bits in reverse order to the right. Multiples of 8 come
+	// first, and the rest in the second clock.
+	logic [31:0] forward;
+	logic to_left, far;
+	logic [2:0] amount;
 	always_ff @(posedge clk) begin
 		low <= x[15:0] * y[15:0];
 		high <= x[31:16] * y[15:0];
 		high_too <= x[15:0] * y[31:16];
-		forward <= left ? reversed : x;
+		forward <= 32'($signed({x[31] & ~left, left ? reversed : x}) >>> {distance[4:3], 3'd0});
 		to_left <= left;
-		far <= |distance[31:5];
-		amount <= |distance[31:5] ? 5'd31 : distance[4:0];
+		far <= many;
+		amount <= distance[2:0];
 	end
 
 	// ---- Second clock

@@ -14,9 +14,9 @@ module vta_chunk #(
 		wire [LogBeat - LOG_WORD - 1:0] place = part[LogBeat - LOG_WORD - 1:0];
 		wire unused = &{1'b0, part};
 
-		always_comb begin
-			beat = earlier;
-			beat[{place, LOG_WORD'(0)} +: 1 << LOG_WORD] = word;
+		for (genvar n = 0; n < 1 << (LogBeat - LOG_WORD); n++) begin : gen_place
+			assign beat[n << LOG_WORD +: 1 << LOG_WORD] =
+				place == (LogBeat - LOG_WORD)'(n) ? word : earlier[n << LOG_WORD +: 1 << LOG_WORD];
 		end
 	end else if (LOG_WORD == LogBeat) begin : gen_equal
 		wire unused = &{1'b0, part, earlier};

@@ -2,10 +2,10 @@
 // Executes GEMM and ALU (docs/isa.md, 5 to 7), and has the accumulators.
 //
 // A micro-op takes a clock for each word of its accumulators, and ALU with two sources takes two.
-// Its stages: the loop's counters (0), the micro-op (1), its indices (2), inputs and weights (3),
-// then the dot product; the accumulators are read at stage Read, held at Hold, computed at Compute
-// and Middle, and written at Result. A save of the state reads accumulators through the same
-// stages, while no loop is executed.
+// Its stages: the loop's counters (0), the micro-op (1 and 2), its indices (3), inputs and weights
+// (4), then the dot product; the accumulators are read at stage Read, held at Hold, computed at
+// Compute and Middle, and written at Result. A save of the state reads accumulators through the
+// same stages, while no loop is executed.
 module vta_compute #(
 	parameter int LOG_BATCH = 0,
 	parameter int LOG_BLOCK = 4,
@@ -16,7 +16,7 @@ module vta_compute #(
 ) (
 	input logic clk,
 	input logic halt,
-	// The instruction
+	// The instruction: it is there in the clock before its start, and stays until `done`
 	input logic start,
 	output logic done,
 	input logic alu, reset, use_imm,
@@ -67,6 +67,26 @@ module vta_compute #(
 	localparam int Wait = TreeClocks + 1;			// stages from indices to Read
 	localparam logic [StepBits - 1:0] LastStep = StepBits'((1 << LogSteps) - 1);
 
+	// ---- Fields of the instruction, in registers since they are there before its start
+	logic is_alu, is_reset, has_imm;
+	logic two, late;			// ALU with two sources; SHR or MUL
+	logic [2:0] opcode;
+	logic [31:0] immediate;
+	logic [16:0] last_uop;
+	logic [13:0] last_out, last_in;
+	always_ff @(posedge clk) begin
+		is_alu <= alu;
+		is_reset <= reset;
+		has_imm <= use_imm;
+		two <= alu & ~use_imm;
+		late <= alu & (alu_opcode == vta_isa_pkg::ALU_SHR | alu_opcode == vta_isa_pkg::ALU_MUL);
+		opcode <= alu_opcode;
+		immediate <= {{16{imm[15]}}, imm};
+		last_uop <= uop_end - 17'd1;
+		last_out <= iter_out - 14'd1;
+		last_in <= iter_in - 14'd1;
+	end
+
 	// ---- Stage 0: the loops
 	logic run, second;			// second: the read of dst, of ALU with two sources
 	logic [13:0] i, j;
@@ -75,13 +95,12 @@ module vta_compute #(
 	logic [15:0] dst_out, dst_in, src_out, src_in, wgt_out, wgt_in;
 
 	logic stall;
-	wire two = alu & ~use_imm;
 	wire issue = run & ~stall;
 	wire word_end = issue & (~two | second);
 	wire uop_done = word_end & step == LastStep;
-	wire last_u = u + 17'd1 == uop_end;
-	wire last_j = j + 14'd1 == iter_in;
-	wire last_i = i + 14'd1 == iter_out;
+	wire last_u = u == last_uop;
+	wire last_j = j == last_in;
+	wire last_i = i == last_out;
 
 	assign uop_executed = uop_done;
 	assign uop_read = ~stall;
@@ -139,16 +158,11 @@ module vta_compute #(
 		end
 	end
 
-	// ---- Stage 2: indices; vta_scan has checked them
+	// ---- Stage 2: both in registers
 	logic valid_2, save_2, writes_2;
-	logic [15:0] src_2, wgt_2;
 	logic [StepBits - 1:0] step_2;
-	logic [AccBits - 1:0] acc_2;
-	wire [15:0] dst_index = dst_1 + uop_dst;
-	wire [15:0] src_index = src_1 + uop_src;
-	wire writes_1 = ~two | second_1;
-	wire [23:0] acc_word_1 = {8'd0, writes_1 ? dst_index : src_index} << LogSteps |
-		(LogSteps == 0 ? 24'd0 : 24'(step_1));
+	logic [15:0] dst_2, src_2, wgt_2, uop_dst_2, uop_src_2, uop_wgt_2;
+	logic [AccBits - 1:0] save_word_2;
 	always_ff @(posedge clk) begin
 		if (halt) begin
 			valid_2 <= 1'b0;
@@ -158,43 +172,76 @@ module vta_compute #(
 			save_2 <= save_1;
 		end
 		if (~stall) begin
-			writes_2 <= writes_1;
+			writes_2 <= ~two | second_1;
 			step_2 <= step_1;
-			src_2 <= src_index;
-			wgt_2 <= wgt_1 + uop_wgt;
-			acc_2 <= save_1 ? save_word_1 : acc_word_1[AccBits - 1:0];
+			dst_2 <= dst_1;
+			src_2 <= src_1;
+			wgt_2 <= wgt_1;
+			uop_dst_2 <= uop_dst;
+			uop_src_2 <= uop_src;
+			uop_wgt_2 <= uop_wgt;
+			save_word_2 <= save_word_1;
 		end
 	end
 
-	wire unused = &{1'b0, fill_word, store_word, save_word, acc_word_1};
+	// ---- Stage 3: indices; vta_scan has checked them
+	logic valid_3, save_3, writes_3;
+	logic [15:0] src_3, wgt_3;
+	logic [StepBits - 1:0] step_3;
+	logic [AccBits - 1:0] acc_3;
+	wire [15:0] dst_index = dst_2 + uop_dst_2;
+	wire [15:0] src_index = src_2 + uop_src_2;
+	wire [23:0] acc_word_2 = {8'd0, writes_2 ? dst_index : src_index} << LogSteps |
+		(LogSteps == 0 ? 24'd0 : 24'(step_2));
+	always_ff @(posedge clk) begin
+		if (halt) begin
+			valid_3 <= 1'b0;
+			save_3 <= 1'b0;
+		end else if (~stall) begin
+			valid_3 <= valid_2;
+			save_3 <= save_2;
+		end
+		if (~stall) begin
+			writes_3 <= writes_2;
+			step_3 <= step_2;
+			src_3 <= src_index;
+			wgt_3 <= wgt_2 + uop_wgt_2;
+			acc_3 <= save_2 ? save_word_2 : acc_word_2[AccBits - 1:0];
+		end
+	end
 
-	// ---- Stage 3 and the next ones: inputs and weights
-	wire gemm = valid_2 & ~alu & ~reset;
-	wire [23:0] row = LogSteps == 0 ? 24'd0 : 24'(step_2) >> LogGroups;
-	wire [23:0] group = LogGroups == 0 ? 24'd0 : 24'(step_2) & 24'((1 << LogGroups) - 1);
+	wire unused = &{1'b0, fill_word, store_word, save_word, acc_word_2};
+
+	// ---- Stage 4 and the next ones: inputs and weights
+	wire gemm = valid_3 & ~is_alu & ~is_reset;
+	wire [23:0] row = LogSteps == 0 ? 24'd0 : 24'(step_3) >> LogGroups;
+	wire [23:0] group = LogGroups == 0 ? 24'd0 : 24'(step_3) & 24'((1 << LogGroups) - 1);
 	logic multiply;
 
 	assign inp_read = gemm;
-	assign inp_word = 24'(src_2) << LOG_BATCH | row;
+	assign inp_word = 24'(src_3) << LOG_BATCH | row;
 	assign wgt_read = gemm;
-	assign wgt_word = 24'(wgt_2) << LogGroups | group;
+	assign wgt_word = 24'(wgt_3) << LogGroups | group;
 
 	always_ff @(posedge clk) multiply <= gemm;
 
 	// ---- Stages up to Read: kinds and addresses of accumulators
 	logic [Wait - 1:0] valid_wait, save_wait, writes_wait;
 	logic [Wait * AccBits - 1:0] acc_wait;
+	logic again;				// at Read: it has the word that was there before
 	always_ff @(posedge clk) begin
 		if (halt) begin
 			valid_wait <= '0;
 			save_wait <= '0;
 		end else if (~stall) begin
-			valid_wait <= Wait'({valid_wait, valid_2});
-			save_wait <= Wait'({save_wait, save_2});
+			valid_wait <= Wait'({valid_wait, valid_3});
+			save_wait <= Wait'({save_wait, save_3});
 		end
 		if (~stall) begin
-			writes_wait <= Wait'({writes_wait, writes_2});
-			acc_wait <= (Wait * AccBits)'({acc_wait, acc_2});
+			writes_wait <= Wait'({writes_wait, writes_3});
+			acc_wait <= (Wait * AccBits)'({acc_wait, acc_3});
+			again <= acc_wait[(Wait - 2) * AccBits +: AccBits] ==
+				acc_wait[(Wait - 1) * AccBits +: AccBits];
 		end
 	end
 	wire valid_read = valid_wait[Wait - 1];
@@ -208,11 +255,10 @@ module vta_compute #(
 	logic from_compute, from_middle, from_result, from_written;
 
 	// The reader at Read sees the results of writers before it.
-	wire after_hold = valid_hold & writes_hold & acc_read == acc_hold;
+	wire after_hold = valid_hold & writes_hold & again;
 	wire after_compute = write_compute & acc_read == acc_compute;
 
 	// SHR and MUL have theirs at Middle, so the next reader waits for it.
-	wire late = alu & (alu_opcode == vta_isa_pkg::ALU_SHR | alu_opcode == vta_isa_pkg::ALU_MUL);
 	assign stall = late & valid_read & after_hold;
 	always_ff @(posedge clk) begin
 		valid_hold <= valid_read & ~stall & ~halt;
@@ -231,7 +277,7 @@ module vta_compute #(
 		from_written <= write_result & acc_read == acc_result;
 	end
 
-	wire in_hand = valid_1 | valid_2 | |valid_wait | valid_hold | write_compute |
+	wire in_hand = valid_1 | valid_2 | valid_3 | |valid_wait | valid_hold | write_compute |
 		write_middle | write_result;
 	logic started;
 	assign done = started & ~run & ~in_hand;
@@ -276,7 +322,7 @@ module vta_compute #(
 			.read((valid_read & ~stall) | save_at_read), .read_address(acc_read),
 			.from_compute, .from_middle, .from_result, .from_written,
 			.hold_src(valid_hold & ~writes_hold),
-			.alu, .late, .reset, .use_imm, .opcode(alu_opcode), .imm({{16{imm[15]}}, imm}),
+			.alu(is_alu), .late, .reset(is_reset), .use_imm(has_imm), .opcode, .imm(immediate),
 			.sum, .write(write_result), .write_address(acc_result),
 			.memory_value(save_data[32 * n +: 32])
 		);

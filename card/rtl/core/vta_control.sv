@@ -61,7 +61,7 @@ module vta_control (
 
 	logic [2:0] state;
 	logic [1:0] kind;
-	logic settled;				// no module could move in the clock before
+	logic [2:0] rested;			// no module could move in the clocks before
 
 	assign ready = state == Idle;
 	assign done = state == Done;
@@ -74,26 +74,39 @@ module vta_control (
 
 	wire misaligned = command_kind == vta_isa_pkg::COMMAND_RUN & |command_address[3:0];
 
-	// ---- The end of a run
-	wire at_rest = fetch_idle & &(module_stuck | module_empty);
-	wire ended = state == Run & at_rest & settled;
-	wire deadlock = ended & ~fetch_faulted & |module_stuck;
+	// ---- The end of a run: for some clocks nothing has moved, and what is in registers is so, too
+	logic [2:0] stuck;			// modules, in the clock before
+	wire at_rest = fetch_idle & &(module_stuck | module_empty) & state == Run;
+	wire ended = state == Run & &rested;
+	wire deadlock = ended & ~fetch_faulted & |stuck;
 
 	// ---- The module that a fault is about: the oldest that is stuck, or the first that faults
+	logic older_01, older_02, older_12;	// the first's instruction is before the second's
 	wire [31:0] index_0 = module_index[0 +: 32];
 	wire [31:0] index_1 = module_index[32 +: 32];
 	wire [31:0] index_2 = module_index[64 +: 32];
-	wire oldest_0 = module_stuck[0] & (~module_stuck[1] | index_0 < index_1) &
-		(~module_stuck[2] | index_0 < index_2);
-	wire oldest_1 = module_stuck[1] & ~oldest_0 & (~module_stuck[2] | index_1 < index_2);
+	wire oldest_0 = stuck[0] & (~stuck[1] | older_01) & (~stuck[2] | older_02);
+	wire oldest_1 = stuck[1] & ~oldest_0 & (~stuck[2] | older_12);
+	always_ff @(posedge clk) begin
+		stuck <= module_stuck;
+		older_01 <= index_0 < index_1;
+		older_02 <= index_0 < index_2;
+		older_12 <= index_1 < index_2;
+	end
 	wire [2:0] fault = (module_fault | unit_fault) & {3{state == Run}};
 	wire any_fault = |fault;
 	wire [1:0] at_fault = fault[0] ? 2'd0 : fault[1] ? 2'd1 : 2'd2;
 	wire [1:0] at_deadlock = oldest_0 ? 2'd0 : oldest_1 ? 2'd1 : 2'd2;
 	wire [1:0] at = any_fault ? at_fault : at_deadlock;
 
+	// The instruction stays where it is for two clocks, and is recorded in the second one.
+	logic record;
+	logic [1:0] recorded;
+
 	always_ff @(posedge clk) begin
-		settled <= at_rest & state == Run;
+		rested <= at_rest & ~|fault ? {rested[1:0], 1'b1} : '0;
+		record <= any_fault | deadlock;
+		recorded <= at;
 		if (reset) begin
 			state <= Idle;
 		end else begin
@@ -126,8 +139,6 @@ module vta_control (
 			fault_access <= any_fault & unit_fault[at] ? unit_access[4 * at +: 4] :
 				vta_isa_pkg::ACCESS_NONE;
 			fault_address <= any_fault & unit_fault[at] ? unit_address[32 * at +: 32] : '0;
-			fault_index <= module_index[32 * at +: 32];
-			fault_insn <= module_insn[128 * at +: 128];
 		end else if (ended & fetch_faulted) begin
 			faulted <= 1'b1;
 			fault_reason <= fetch_reason;
@@ -141,6 +152,10 @@ module vta_control (
 			fault_address <= state_address;
 		end else if (stop & ~ended & (state == Run | state == State)) begin
 			stopped <= 1'b1;
+		end
+		if (record) begin
+			fault_index <= module_index[32 * recorded +: 32];
+			fault_insn <= module_insn[128 * recorded +: 128];
 		end
 	end
 endmodule

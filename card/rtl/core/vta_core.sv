@@ -226,10 +226,10 @@ module vta_core #(
 			.clk, .begin_run(begin_run | clear), .keep(keep & ~clear), .restore(tokens_restore),
 			.restore_count(tokens_restored[32 * n +: 32]), .push(token_push[n]),
 			.push_cycle(token_push_cycle[64 * n +: 64]), .room(token_room[n]),
+			.none(token_none[n]),
 			.valid(token_valid[n]), .cycle(token_cycle[64 * n +: 64]),
 			.pop(token_pop[n]), .count
 		);
-		assign token_none[n] = ~|count;
 		assign token_counts[32 * n +: 32] = 32'(count);
 	end
 
@@ -405,9 +405,16 @@ module vta_core #(
 	logic [3:0] load_reason, fill_reason;
 	logic [31:0] load_fault_address, fill_fault_address;
 
-	assign load_start = start[ModuleLoad];
-	assign fill_start = start[ModuleCompute] & ~insn_loop[ModuleCompute];
-	wire loop_start = start[ModuleCompute] & insn_loop[ModuleCompute];
+	// Units start in the clock after their instruction has passed its checks.
+	logic loop_start, store_start, load_begin, fill_begin;
+	always_ff @(posedge clk) begin
+		load_start <= start[ModuleLoad] & ~halt;
+		fill_start <= start[ModuleCompute] & ~insn_loop[ModuleCompute] & ~halt;
+		loop_start <= start[ModuleCompute] & insn_loop[ModuleCompute] & ~halt;
+		store_start <= start[ModuleStore] & ~halt;
+		load_begin <= (start[ModuleLoad] | load_go) & ~halt;
+		fill_begin <= ((start[ModuleCompute] & ~insn_loop[ModuleCompute]) | fill_go) & ~halt;
+	end
 	assign unit_done[ModuleLoad] = load_done;
 	assign unit_done[ModuleCompute] = fill_done | loop_done;
 
@@ -421,7 +428,7 @@ module vta_core #(
 		.LOG_ACC_WORD(LogAccWord), .LOG_INP_BYTES(LogInpBytes),
 		.LOG_WGT_BYTES(LogWgtBytes), .LOG_ACC_BYTES(LogAccBytes)
 	) load (
-		.clk, .halt, .start(load_start | load_go), .zero(state_active & unit_zero),
+		.clk, .halt, .start(load_begin), .zero(state_active & unit_zero),
 		.memory(load_type), .sram_base(state_active ? 16'd0 : load_sram),
 		.dram_base(state_active ? state_place : {1'b0, load_dram}), .bytes(state_active),
 		.y_size(state_active ? 16'd1 : load_y),
@@ -445,7 +452,7 @@ module vta_core #(
 		.LOG_ACC_WORD(LogAccWord), .LOG_INP_BYTES(LogInpBytes),
 		.LOG_WGT_BYTES(LogWgtBytes), .LOG_ACC_BYTES(LogAccBytes)
 	) fill (
-		.clk, .halt, .start(fill_start | fill_go), .zero(state_active & unit_zero),
+		.clk, .halt, .start(fill_begin), .zero(state_active & unit_zero),
 		.memory(fill_type), .sram_base(state_active ? 16'd0 : fill_sram),
 		.dram_base(state_active ? state_place : {1'b0, fill_dram}), .bytes(state_active),
 		.y_size(state_active ? 16'd1 : fill_y),
@@ -503,6 +510,10 @@ module vta_core #(
 	wire [15:0] uop_wgt = 16'(vta_isa_pkg::field(64'(uop_data), LogAccDepth + LogSrcDepth,
 		LogWgtDepth));
 
+	// vta_scan has them a clock later.
+	logic [15:0] scan_dst, scan_src, scan_wgt;
+	always_ff @(posedge clk) {scan_dst, scan_src, scan_wgt} <= {uop_dst, uop_src, uop_wgt};
+
 	// ---- The compute module
 	logic uop_executed, acc_valid, save_acc_read, store_read;
 	logic [23:0] store_word;
@@ -517,7 +528,7 @@ module vta_core #(
 		.check(check[ModuleCompute]), .uop_bgn, .uop_end,
 		.use_src(alu ? ~use_imm : ~reset_acc), .use_wgt(~alu & ~reset_acc),
 		.src_is_acc(alu), .dst_most, .src_most, .wgt_most, .read(scan_read),
-		.read_uop(scan_uop), .dst(uop_dst), .src(uop_src), .wgt(uop_wgt),
+		.read_uop(scan_uop), .dst(scan_dst), .src(scan_src), .wgt(scan_wgt),
 		.done(scan_done), .outside(scan_outside)
 	);
 
@@ -548,7 +559,7 @@ module vta_core #(
 	vta_store #(
 		.LOG_LANES(LOG_LANES), .LOG_WIDTH(LOG_INP_WIDTH), .LOG_BYTES(LogInpBytes)
 	) store (
-		.clk, .halt, .start(start[ModuleStore]), .sram_base(store_sram),
+		.clk, .halt, .start(store_start), .sram_base(store_sram),
 		.dram_base(store_dram), .y_size(store_y), .x_size(store_x),
 		.x_stride(store_stride), .elements(elements[34 * ModuleStore +: 24]),
 		.done(unit_done[ModuleStore]), .fault(store_fault), .fault_reason(store_reason),
@@ -602,6 +613,8 @@ module vta_core #(
 	wire [63:0] cycle_compute = end_cycle[64 * ModuleCompute +: 64];
 	wire [63:0] cycle_store = end_cycle[64 * ModuleStore +: 64];
 	logic [63:0] cycle_most, cycle_other;
+	logic [1:0] more_insns;			// ended in the clock before
+	logic more_gemm, more_alu;		// a micro-op begun in it
 	assign load_cycles = busy_cycles[64 * ModuleLoad +: 64];
 	assign compute_cycles = busy_cycles[64 * ModuleCompute +: 64];
 	assign store_cycles = busy_cycles[64 * ModuleStore +: 64];
@@ -610,15 +623,18 @@ module vta_core #(
 		cycle_most <= cycle_load > cycle_compute ? cycle_load : cycle_compute;
 		cycle_other <= cycle_store;
 		cycles <= cycle_most > cycle_other ? cycle_most : cycle_other;
+		more_insns <= 2'(finished[0]) + 2'(finished[1]) + 2'(finished[2]);
+		more_gemm <= uop_executed & ~alu & ~reset_acc;
+		more_alu <= uop_executed & alu;
 		if (begin_run) begin
 			insns <= '0;
 			gemm_uops <= '0;
 			alu_uops <= '0;
 			clocks <= '0;
 		end else begin
-			insns <= insns + 64'(finished[0]) + 64'(finished[1]) + 64'(finished[2]);
-			if (uop_executed & ~alu & ~reset_acc) gemm_uops <= gemm_uops + 64'd1;
-			if (uop_executed & alu) alu_uops <= alu_uops + 64'd1;
+			insns <= insns + 64'(more_insns);
+			if (more_gemm) gemm_uops <= gemm_uops + 64'd1;
+			if (more_alu) alu_uops <= alu_uops + 64'd1;
 			if (running) clocks <= clocks + 64'd1;
 		end
 	end

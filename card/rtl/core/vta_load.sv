@@ -17,7 +17,7 @@ module vta_load #(
 ) (
 	input logic clk,
 	input logic halt,
-	// The instruction
+	// The instruction: it is there in the clock before its start, and stays while it is executed
 	input logic start,
 	input logic zero,			// write zeroes in place of rows
 	input logic [2:0] memory,
@@ -81,14 +81,30 @@ module vta_load #(
 	wire [4:0] log_words = log_bytes + 5'd3 - log_word;
 	wire [4:0] log_parts = log_word < 5'(LogBeat) ? 5'(LogBeat) - log_word : log_word - 5'(LogBeat);
 
-	// In registers, since they are there long before they are used
+	// In registers, since the instruction is there before its start
 	logic narrow;
 	logic [9:0] last_part;
-	logic [49:0] stride;
+	logic [49:0] first, stride;		// first row in memory, and from row to row
+	logic [33:0] row_bytes;
+	logic [23:0] first_word;
+	logic [24:0] left_words, middle_words, right_words;	// of a row's segments
+	logic left_one, middle_one, right_one;	// these are 1
+	logic [16:0] end_row, last_row;		// with those of y_pad_0
 	always_ff @(posedge clk) begin
 		narrow <= log_word < 5'(LogBeat);
 		last_part <= 10'((11'd1 << log_parts) - 11'd1);
+		first <= bytes ? 50'(dram_base) : 50'(dram_base) << log_bytes;
 		stride <= 50'(x_stride) << log_bytes;
+		row_bytes <= 34'(x_size) << log_bytes;
+		first_word <= 24'(sram_base) << log_words;
+		left_words <= 25'(x_pad_0) << log_words;
+		middle_words <= 25'(x_size) << log_words;
+		right_words <= 25'(x_pad_1) << log_words;
+		left_one <= x_pad_0 == 4'd1 & ~|log_words;
+		middle_one <= x_size == 17'd1 & ~|log_words;
+		right_one <= x_pad_1 == 4'd1 & ~|log_words;
+		end_row <= 17'(y_pad_0) + 17'(y_size);
+		last_row <= 17'(y_pad_0) + 17'(y_size) + 17'(y_pad_1) - 17'd1;
 	end
 
 	// ---- Requests
@@ -98,7 +114,6 @@ module vta_load #(
 	logic [33:0] left;			// bytes of the row
 	logic [3:0] outstanding;
 
-	wire [33:0] row_bytes = 34'(x_size) << log_bytes;
 	wire [49:0] next_row = row_address + stride;
 	// No burst crosses the end of the address space.
 	wire [8:0] fitting = 9'd256 - (&address[31:8] ? {1'b0, address[7:0]} : 9'd0);
@@ -123,8 +138,8 @@ module vta_load #(
 	always_ff @(posedge clk) begin
 		if (start) begin
 			rows <= y_size;
-			row_address <= bytes ? 50'(dram_base) : 50'(dram_base) << log_bytes;
-			address <= bytes ? 50'(dram_base) : 50'(dram_base) << log_bytes;
+			row_address <= first;
+			address <= first;
 			left <= row_bytes;
 		end else if (accepted) begin
 			address <= address + 50'(length);
@@ -151,23 +166,20 @@ module vta_load #(
 
 	logic [1:0] segment;
 	logic [16:0] row;			// with those of y_pad_0
+	logic of_memory, final_row;		// the row is one of memory, and the last one
 	logic [24:0] words;			// of the segment that are to be written
+	logic last_word;			// one of them
 	logic [23:0] word;
 	logic [9:0] part;
 
-	wire [24:0] left_words = 25'(x_pad_0) << log_words;
-	wire [24:0] middle_words = 25'(x_size) << log_words;
-	wire [24:0] right_words = 25'(x_pad_1) << log_words;
-	wire [16:0] first_row = 17'(y_pad_0);
-	wire [16:0] end_row = first_row + 17'(y_size);
-	wire [16:0] height = end_row + 17'(y_pad_1);
-	wire data = segment == Middle & ~zero & row >= first_row & row < end_row;
+	wire data = segment == Middle & ~zero & of_memory;
 
 	wire step = segment != Idle & (~data | (response & ~response_fault));
 	wire word_done = step & (~data | narrow | part == last_part);
-	wire last_word = words == 25'd1;
 	wire segment_done = word_done & last_word;
 	wire row_done = segment_done & (segment == Right | (segment == Middle & ~|x_pad_1));
+
+	wire [16:0] row_after = row + 17'd1;
 
 	assign response_ready = data & (response_fault | ~narrow | part == last_part | last_word);
 	assign write = step & ~halt;
@@ -175,7 +187,7 @@ module vta_load #(
 	assign write_zero = ~data;
 	assign write_word = word;
 	assign write_part = data ? part : '0;
-	wire ended = row_done & row + 17'd1 == height;
+	wire ended = row_done & final_row;
 	assign fault = ~halt & (overrun | (data & response & response_fault));
 	assign fault_reason = overrun ? vta_isa_pkg::FAULT_PAGE : response_reason;
 	assign fault_address = overrun ? address[31:0] : response_address;
@@ -184,11 +196,17 @@ module vta_load #(
 		done <= ended & ~halt;
 		if (start) begin
 			row <= '0;
-			word <= 24'(sram_base) << log_words;
+			of_memory <= ~|y_pad_0 & |y_size;
+			final_row <= ~|last_row;
+			word <= first_word;
 			part <= '0;
 		end else if (step) begin
 			if (word_done) word <= word + 24'd1;
-			if (row_done) row <= row + 17'd1;
+			if (row_done) begin
+				row <= row_after;
+				of_memory <= row_after >= 17'(y_pad_0) & row_after < end_row;
+				final_row <= row_after == last_row;
+			end
 			part <= data & ~segment_done & part != last_part ? part + 10'd1 : '0;
 		end
 
@@ -197,8 +215,15 @@ module vta_load #(
 		else if (ended) segment <= Idle;
 		else if (segment_done) segment <= segment == Left ? Middle : Right;
 
-		if (start | row_done) words <= |x_pad_0 ? left_words : middle_words;
-		else if (segment_done) words <= segment == Left ? middle_words : right_words;
-		else if (word_done) words <= words - 25'd1;
+		if (start | row_done) begin
+			words <= |x_pad_0 ? left_words : middle_words;
+			last_word <= |x_pad_0 ? left_one : middle_one;
+		end else if (segment_done) begin
+			words <= segment == Left ? middle_words : right_words;
+			last_word <= segment == Left ? middle_one : right_one;
+		end else if (word_done) begin
+			words <= words - 25'd1;
+			last_word <= words == 25'd2;
+		end
 	end
 endmodule

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the memory port to one unit after the other, and responses to the unit that asked.
+// Shares the memory port between the units: a unit has its turn until another one asks and the unit
+// asks no more, or its request is taken; turns go round. Requests are registered.
 //
 // Memory responds in the order of the requests. While `halt`, no unit gets the port and responses
 // are dropped; `idle` says that none is to come.
@@ -34,62 +35,75 @@ module vta_port #(
 	output logic idle
 );
 	localparam int Depth = 1 << LOG_OUTSTANDING;
-	localparam int LogClients = $clog2(CLIENTS);
 
-	logic [LogClients - 1:0] last;			// unit that had the port last
-	logic [LogClients * Depth - 1:0] owners;	// of requests without response
-	logic [LOG_OUTSTANDING - 1:0] head, tail;
-	logic [LOG_OUTSTANDING:0] outstanding;
+	logic [CLIENTS - 1:0] turn;		// one unit
+	logic [Depth * CLIENTS - 1:0] owners;	// units of the requests without response, oldest first
+	logic [Depth:0] count;			// of these: bit n is set if there are n
 
-	// ---- The next unit: the first that asks after the last one
-	logic [LogClients - 1:0] next;
-	always_comb begin
-		next = '0;
-		for (int n = CLIENTS - 1; n >= 0; n--)
-			if (request[n]) next = LogClients'(n);
-		for (int n = CLIENTS - 1; n >= 0; n--)
-			if (request[n] & LogClients'(n) > last) next = LogClients'(n);
-	end
+	// ---- Requests
 	wire free = ~memory_request | memory_request_ready;
-	wire grant = |request & free & ~outstanding[LOG_OUTSTANDING] & ~halt & ~reset;
+	wire allowed = free & ~count[Depth] & ~halt & ~reset;
+	wire grant = |(request & turn) & allowed;
+	assign request_ready = turn & {CLIENTS{allowed}};
+
+	// The next turn: the first unit that asks after the one that has it
+	logic [CLIENTS - 1:0] after, next;
+	wire [CLIENTS - 1:0] others = request & ~turn;
+	wire [CLIENTS - 1:0] later = others & after;
+	wire [CLIENTS - 1:0] chosen = |later ? later : others;
 	always_comb begin
-		request_ready = '0;
-		request_ready[next] = grant;
+		after = ~(turn | (turn - 1'b1));
+		next = chosen & -chosen;
+	end
+
+	// The request of the unit that has its turn
+	logic write;
+	logic [31:0] address;
+	logic [8:0] length;
+	logic [3:0] access;
+	always_comb begin
+		write = |(request_write & turn);
+		address = '0;
+		length = '0;
+		access = '0;
+		for (int n = 0; n < CLIENTS; n++) begin
+			address |= request_address[n * 32 +: 32] & {32{turn[n]}};
+			length |= request_length[n * 9 +: 9] & {9{turn[n]}};
+			access |= request_access[n * 4 +: 4] & {4{turn[n]}};
+		end
 	end
 
 	// ---- Responses
-	wire [LogClients - 1:0] owner = owners[head * LogClients +: LogClients];
-	assign memory_response_ready = halt | response_ready[owner];
-	always_comb begin
-		response = '0;
-		response[owner] = memory_response & ~halt;
-	end
+	wire [CLIENTS - 1:0] owner = owners[CLIENTS - 1:0];
+	assign memory_response_ready = halt | |(response_ready & owner);
+	assign response = owner & {CLIENTS{memory_response & ~halt}};
 	wire complete = memory_response & memory_response_ready & memory_response_last;
 
-	assign idle = ~memory_request & ~|outstanding;
+	assign idle = ~memory_request & count[0];
 
 	always_ff @(posedge clk) begin
 		if (grant) begin
-			memory_request_write <= request_write[next];
-			memory_request_address <= request_address[next * 32 +: 32];
-			memory_request_length <= request_length[next * 9 +: 9];
-			memory_request_access <= request_access[next * 4 +: 4];
+			memory_request_write <= write;
+			memory_request_address <= address;
+			memory_request_length <= length;
+			memory_request_access <= access;
 			memory_request_data <= request_data;
-			owners[tail * LogClients +: LogClients] <= next;
-			last <= next;
+		end
+		for (int n = 0; n < Depth; n++) begin
+			if (grant & (complete ? count[n + 1] : count[n]))
+				owners[n * CLIENTS +: CLIENTS] <= turn;
+			else if (complete & n < Depth - 1)
+				owners[n * CLIENTS +: CLIENTS] <= owners[(n + 1) % Depth * CLIENTS +: CLIENTS];
 		end
 		if (reset) begin
 			memory_request <= 1'b0;
-			outstanding <= '0;
-			head <= '0;
-			tail <= '0;
-			last <= '0;
+			count <= (Depth + 1)'(1);
+			turn <= CLIENTS'(1);
 		end else begin
 			memory_request <= grant | (memory_request & ~memory_request_ready);
-			outstanding <= outstanding + (LOG_OUTSTANDING + 1)'(grant) -
-				(LOG_OUTSTANDING + 1)'(complete);
-			if (grant) tail <= tail + 1'b1;
-			if (complete) head <= head + 1'b1;
+			if (grant & ~complete) count <= count << 1;
+			else if (complete & ~grant) count <= count >> 1;
+			if (|others & (grant | ~|(request & turn))) turn <= next;
 		end
 	end
 endmodule

@@ -91,12 +91,16 @@ module vta_prepare #(
 			end
 		endcase
 	end
-	wire [31:0] row_bytes = 32'(x_size) << log_bytes;
-	wire [31:0] row_cycles = 32'(vta_isa_pkg::MEM_ROW) + {4'd0, row_bytes[31:4]} +
-		32'(|row_bytes[3:0]);
+	logic [31:0] row_bytes, row_cycles;	// from steps 2 and 3 on
+	logic [34:0] first_beyond;
+	always_ff @(posedge clk) begin
+		row_bytes <= 32'(x_size) << log_bytes;
+		row_cycles <= 32'(vta_isa_pkg::MEM_ROW) + {4'd0, row_bytes[31:4]} +
+			32'(|row_bytes[3:0]);
+		first_beyond <= 35'(sram_base) + 35'(next_elements);
+	end
 	wire [16:0] width = 17'(x_pad_0) + 17'(x_size) + 17'(x_pad_1);
 	wire [16:0] height = 17'(y_pad_0) + 17'(y_size) + 17'(y_pad_1);
-	wire [34:0] first_beyond = 35'(sram_base) + 35'(next_elements);
 
 	// ---- Quantities of a loop
 	wire [16:0] uops = uop_end > 17'(uop_bgn) ? uop_end - 17'(uop_bgn) : 17'd0;
@@ -137,9 +141,8 @@ module vta_prepare #(
 				multiplier <= uops;
 			end
 		end else begin
-			multiplicand <= step == 4'd1 ? row_cycles : step == 4'd2 ? 32'(width) :
-				32'(x_size);
-			multiplier <= step == 4'd2 ? height : 17'(y_size);
+			multiplicand <= step == 4'd1 ? 32'(width) : step == 4'd2 ? 32'(x_size) : row_cycles;
+			multiplier <= step == 4'd1 ? height : 17'(y_size);
 		end
 	end
 
@@ -149,7 +152,8 @@ module vta_prepare #(
 	localparam logic [3:0] LoopEnd = 4'd12;
 
 	wire trivial = ~next_legal | ~(move | loop) | (move & ~|x_size);
-	wire known = ~(step == Idle) & (trivial | (move ? step == MoveEnd : step == LoopEnd));
+	logic known;
+	wire at_end = trivial | (move ? step == MoveEnd - 4'd1 : step == LoopEnd - 4'd1);
 	wire next_nothing = loop ? empty_loop : trivial | ~|height;
 	wire hand_over = known & (~valid | take);
 
@@ -158,6 +162,8 @@ module vta_prepare #(
 
 	always_ff @(posedge clk) begin
 		if (queue_pop) {next_index, next} <= queue_data;
+		if (clear | hand_over) known <= 1'b0;
+		else if (step != Idle & at_end) known <= 1'b1;
 		if (clear | hand_over) step <= Idle;
 		else if (queue_pop | (step != Idle & ~known)) step <= step + 4'd1;
 
@@ -173,9 +179,9 @@ module vta_prepare #(
 				next_wgt <= product[31:0] + (step == 4'd11 ? next_wgt : 32'd0);
 		end else begin
 			if (step == 4'd4) next_cost <= 48'(vta_isa_pkg::MEM_LATENCY) + product[47:0];
-			if (step == 4'd5) next_cost <= next_cost + product[47:0];
-			if (step == 4'd6) next_cost <= next_cost - product[47:0];
-			if (step == 4'd5) next_elements <= product[33:0];
+			if (step == 4'd5) next_cost <= next_cost - product[47:0];
+			if (step == 4'd6) next_cost <= next_cost + product[47:0];
+			if (step == 4'd4) next_elements <= product[33:0];
 		end
 
 		if (clear) valid <= 1'b0;

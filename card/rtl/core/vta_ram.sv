@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one write port and one read port; a word that is read while it is written has its
-// old value.
+// A memory with one write port and one read port. A word that is read while it is written is undefined,
+// as block RAM has it: no user reads one that it needs.
 module vta_ram #(
 	parameter int WIDTH = 32,
 	parameter int LOG_DEPTH = 9
@@ -17,6 +17,9 @@ module vta_ram #(
 
 	always_ff @(posedge clk) begin
 		if (write) words[write_address] <= write_data;
-		if (read) read_data <= words[read_address];
+		if (read) begin
+			read_data <= words[read_address];
+			if (write & write_address == read_address) read_data <= 'x;
+		end
 	end
 endmodule

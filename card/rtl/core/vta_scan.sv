@@ -13,14 +13,14 @@ module vta_scan #(
 	input logic clk,
 	input logic halt,
 	input logic forget,			// a micro-op is written
-	input logic check,
+	input logic check,			// the loop is there, and stays until `done`
 	input logic [15:0] uop_bgn,
 	input logic [16:0] uop_end,		// more than uop_bgn
 	input logic use_src, use_wgt, src_is_acc,
 	input logic [31:0] dst_most, src_most, wgt_most,	// offsets in the last round
 	output logic read,
 	output logic [15:0] read_uop,
-	input logic [15:0] dst, src, wgt,	// fields of the micro-op read in the clock before
+	input logic [15:0] dst, src, wgt,	// fields of the micro-op read two clocks before
 	output logic done,
 	output logic outside
 );
@@ -29,15 +29,16 @@ module vta_scan #(
 	localparam logic [31:0] WgtDepth = 32'd1 << LOG_WGT_DEPTH;
 	localparam logic [31:0] AccDepth = 32'd1 << LOG_ACC_DEPTH;
 
-	logic scanning, arriving, comparing;
+	logic begin_scan;			// `check` of the clock before
+	logic scanning, reading, arriving, comparing;
 	logic known;				// the maxima are those of these micro-ops:
 	logic [15:0] known_bgn;
 	logic [16:0] known_end;
 	logic [16:0] uop;
 	logic [15:0] dst_max, src_max, wgt_max;
 
-	wire too_many = uop_end > UopDepth;
-	wire again = known & known_bgn == uop_bgn & known_end == uop_end & ~forget;
+	logic too_many, same;			// the loop has those micro-ops whose maxima are known
+	wire again = known & same & ~forget;
 	wire last = uop + 17'd1 == uop_end;
 
 	assign read = scanning;
@@ -49,7 +50,9 @@ module vta_scan #(
 	wire [31:0] wgt_last = 32'(wgt_max) + wgt_most;
 
 	always_ff @(posedge clk) begin
-		if (check) begin
+		too_many <= uop_end > UopDepth;
+		same <= known_bgn == uop_bgn & known_end == uop_end;
+		if (begin_scan) begin
 			uop <= 17'(uop_bgn);
 			if (~again) begin
 				known_bgn <= uop_bgn;
@@ -70,19 +73,23 @@ module vta_scan #(
 			(use_wgt & wgt_last >= WgtDepth);
 
 		if (halt) begin
+			begin_scan <= 1'b0;
 			scanning <= 1'b0;
+			reading <= 1'b0;
 			arriving <= 1'b0;
 			comparing <= 1'b0;
 			done <= 1'b0;
 			known <= 1'b0;
 		end else begin
-			if (check) scanning <= ~again & ~too_many;
+			begin_scan <= check;
+			if (begin_scan) scanning <= ~again & ~too_many;
 			else if (last) scanning <= 1'b0;
-			arriving <= scanning;
-			comparing <= (check & (again | too_many)) | (arriving & ~scanning);
-			done <= comparing | (done & ~check);
+			reading <= scanning;
+			arriving <= reading;
+			comparing <= (begin_scan & (again | too_many)) | (arriving & ~reading);
+			done <= comparing | (done & ~begin_scan);
 			if (forget) known <= 1'b0;
-			else if (check) known <= ~too_many;
+			else if (begin_scan) known <= ~too_many;
 		end
 	end
 endmodule

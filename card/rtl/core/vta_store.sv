@@ -117,8 +117,10 @@ module vta_store #(
 	wire [4:0] bytes_filled = Narrow ? 5'((bits_before + 8'(WordBits)) >> 3) : 5'd16;
 	wire beat_crossing = bytes_filled > fitting;
 	if (Narrow) begin : gen_narrow
-		always_ff @(posedge clk) begin
-			if (step) beat[bits_before[6:0] +: WordBits] <= word_data;
+		for (genvar n = 0; n < 1 << LogParts; n++) begin : gen_place
+			always_ff @(posedge clk) begin
+				if (step & part == 10'(n)) beat[n * WordBits +: WordBits] <= word_data;
+			end
 		end
 	end else begin : gen_wide
 		always_ff @(posedge clk) begin

@@ -28,6 +28,10 @@ module bounds (
 	wire halt = ~begun | stop | faulted;	// the core halts in the clock after a fault
 	always_ff @(posedge clk) faulted <= fault & begun;
 
+	// ---- The unit starts in the clock after its instruction has passed the checks
+	logic loop_start = 1'b0;
+	always_ff @(posedge clk) loop_start <= start & insn_loop & ~halt;
+
 	// ---- The instruction stays until it is taken
 	logic valid = 1'b0;
 	logic held = 1'b0;
@@ -56,7 +60,7 @@ module bounds (
 		.LOG_BATCH(0), .LOG_BLOCK(1), .LOG_LANES(0), .INP_BITS(2), .WGT_BITS(2),
 		.LOG_ACC_DEPTH(1)
 	) unit (
-		.clk, .halt, .start(start & insn_loop), .done(loop_done), .alu, .reset(reset_acc),
+		.clk, .halt, .start(loop_start), .done(loop_done), .alu, .reset(reset_acc),
 		.use_imm, .alu_opcode(3'd2), .imm, .uop_bgn, .uop_end, .iter_out, .iter_in,
 		.dst_factor_out(16'd0), .dst_factor_in(16'd0), .src_factor_out(16'd0),
 		.src_factor_in(16'd0), .wgt_factor_out(16'd0), .wgt_factor_in(16'd0),
@@ -87,7 +91,8 @@ module bounds (
 			if (fault) assert (~\unit.write_result & ~\unit.in_hand & ~\unit.run );
 			if (start & insn_loop) assert (~check_outside & check_done);
 			// The unit's own account of the same
-			assert (\unit.started == passed);
+			assert (\unit.started == (passed & ~loop_start));
+			assert (~loop_start | passed);
 			assert (~passed | (valid & insn_loop & \sequencer.state == Run));
 			assert (valid | ~|\sequencer.state );
 			assert (\unit.started | (~\unit.run & ~\unit.in_hand ));

@@ -57,7 +57,8 @@ module halt_of (
 
 	// ---- A fault that was raised, until the next command
 	(* hierconn *) wire [2:0] \control.state ;
-	(* hierconn *) wire [4:0] \port.outstanding ;
+	(* hierconn *) wire [16:0] \port.count ;
+	(* hierconn *) wire [4:0] \port.turn ;
 	localparam logic [2:0] State = 3'd3;
 	logic raised = 1'b0;
 	logic halted = 1'b0;			// in the clock before
@@ -84,8 +85,10 @@ module halt_of (
 				assert (was_write == memory_request_write);
 			end
 			if (halted & done) assert (~memory_request & ~|pending);
-			assert (6'(\port.outstanding ) == 6'(pending) + 6'(memory_request));
-			assert (\port.outstanding <= 5'd16);
+			assert (\port.count == 17'd1 << (6'(pending) + 6'(memory_request)));
+			assert (6'(pending) + 6'(memory_request) <= 6'd16);
+			assert (|\port.turn & ~|(\port.turn & (\port.turn - 5'd1)));
+			assert (~|(request_ready & (request_ready - 5'd1)));
 		end
 	end
 endmodule

@@ -30,8 +30,9 @@ module load_of #(
 	logic [15:0] rows;			// of memory, to request
 
 	// ---- The instruction is there before its start, and stays while it is executed
-	wire [65:0] fields = {zero, bytes, x_stride, x_size, y_size, y_pad_0, y_pad_1, x_pad_0, x_pad_1};
-	logic [65:0] kept, before;
+	wire [114:0] fields = {zero, bytes, x_stride, x_size, y_size, y_pad_0, y_pad_1, x_pad_0, x_pad_1,
+		sram_base, dram_base};
+	logic [114:0] kept, before;
 	wire steady = fields == before;
 	always_ff @(posedge clk) before <= fields;
 
@@ -122,6 +123,18 @@ module load_of #(
 	(* hierconn *) wire \dut.narrow ;
 	(* hierconn *) wire [9:0] \dut.last_part ;
 	(* hierconn *) wire [49:0] \dut.stride ;
+	(* hierconn *) wire [33:0] \dut.row_bytes ;
+	(* hierconn *) wire [24:0] \dut.left_words ;
+	(* hierconn *) wire [24:0] \dut.middle_words ;
+	(* hierconn *) wire [24:0] \dut.right_words ;
+	(* hierconn *) wire \dut.left_one ;
+	(* hierconn *) wire \dut.middle_one ;
+	(* hierconn *) wire \dut.right_one ;
+	(* hierconn *) wire [16:0] \dut.end_row ;
+	(* hierconn *) wire [16:0] \dut.last_row ;
+	(* hierconn *) wire \dut.of_memory ;
+	(* hierconn *) wire \dut.final_row ;
+	(* hierconn *) wire \dut.last_word ;
 	(* hierconn *) wire \dut.measured ;
 	(* hierconn *) wire \dut.beyond ;
 	(* hierconn *) wire \dut.last ;
@@ -150,6 +163,10 @@ module load_of #(
 				assert (\dut.words <= (\dut.segment == Left ? 25'(x_pad_0) :
 					\dut.segment == Middle ? 25'(x_size) : 25'(x_pad_1)) << LogWords);
 				assert (\dut.part <= LastPartOfData);
+				assert (\dut.last_word == (\dut.words == 25'd1));
+				assert (\dut.final_row == (lines == 17'd1));
+				assert (\dut.of_memory == (\dut.row >= 17'(y_pad_0) &
+					\dut.row < \dut.end_row ));
 				if (\dut.segment == Left)
 					assert (words == \dut.words + (25'(x_size) << LogWords) + right_words);
 				else if (\dut.segment == Middle) assert (words == \dut.words + right_words);
@@ -157,7 +174,18 @@ module load_of #(
 			end
 			assert (\dut.requesting == |rows & pending == 8'(\dut.outstanding ));
 			assert (\dut.narrow == Narrow & \dut.last_part == LastPartOfData);
-			if (busy | |rows) assert (\dut.stride == 50'(x_stride) << LOG_BYTES);
+			if (busy | |rows) begin
+				assert (\dut.stride == 50'(x_stride) << LOG_BYTES);
+				assert (\dut.row_bytes == 34'(x_size) << LOG_BYTES);
+				assert (\dut.left_words == 25'(x_pad_0) << LogWords);
+				assert (\dut.middle_words == 25'(x_size) << LogWords);
+				assert (\dut.right_words == right_words);
+				assert (\dut.left_one == (\dut.left_words == 25'd1));
+				assert (\dut.middle_one == (\dut.middle_words == 25'd1));
+				assert (\dut.right_one == (\dut.right_words == 25'd1));
+				assert (\dut.end_row == 17'(y_pad_0) + 17'(y_size));
+				assert (\dut.last_row == height - 17'd1);
+			end
 			if (|rows & \dut.measured ) begin
 				assert (\dut.beyond == |next[49:32] & |\dut.length );
 				assert (34'(\dut.length ) <= left & \dut.last == (34'(\dut.length ) == left));

@@ -19,7 +19,7 @@ module scan_of #(
 
 	logic begun = 1'b0;
 	logic checking = 1'b0;
-	logic is_first = 1'b0;			// done belongs to the check before
+	logic [1:0] is_first = '0;		// done belongs to the check before
 	always_ff @(posedge clk) begun <= 1'b1;
 	wire halt = ~begun | stop;
 	wire check = want & ~checking & ~halt;
@@ -27,20 +27,22 @@ module scan_of #(
 	// ---- Micro-op n; while no loop is checked or executed it may be written
 	logic [15:0] dst, src, wgt, kept_dst, kept_src, kept_wgt;
 	wire forget = write & ~checking & ~check;
+	logic [15:0] read_dst, read_src, read_wgt;
 	always_ff @(posedge clk) begin
 		if (forget) {kept_dst, kept_src, kept_wgt} <= {write_dst, write_src, write_wgt};
-		if (read) {dst, src, wgt} <= read_uop == n ? {kept_dst, kept_src, kept_wgt} :
+		{dst, src, wgt} <= {read_dst, read_src, read_wgt};
+		if (read) {read_dst, read_src, read_wgt} <= read_uop == n ? {kept_dst, kept_src, kept_wgt} :
 			{other_dst, other_src, other_wgt};
 	end
 
 	// ---- The loop stays while it is checked
 	logic [60:0] kept;
 	wire [60:0] loop = {use_src, use_wgt, src_is_acc, uop_bgn, uop_end, dst_most, src_most, wgt_most};
-	wire complete = checking & done & ~is_first;
+	wire complete = checking & done & ~|is_first;
 	always_ff @(posedge clk) begin
 		if (halt | complete) checking <= 1'b0;
 		else if (check) checking <= 1'b1;
-		is_first <= check;
+		is_first <= halt ? '0 : {is_first[0], check};
 		if (check) kept <= loop;
 	end
 	always_comb begin
@@ -72,7 +74,11 @@ module scan_of #(
 	// ---- The maxima cover micro-op n, once it has been read
 	(* hierconn *) wire \dut.known ;
 	(* hierconn *) wire \dut.scanning ;
+	(* hierconn *) wire \dut.reading ;
 	(* hierconn *) wire \dut.arriving ;
+	(* hierconn *) wire \dut.begin_scan ;
+	(* hierconn *) wire \dut.too_many ;
+	(* hierconn *) wire \dut.same ;
 	(* hierconn *) wire \dut.comparing ;
 	(* hierconn *) wire [16:0] \dut.uop ;
 	(* hierconn *) wire [15:0] \dut.known_bgn ;
@@ -80,21 +86,37 @@ module scan_of #(
 	(* hierconn *) wire [15:0] \dut.dst_max ;
 	(* hierconn *) wire [15:0] \dut.src_max ;
 	(* hierconn *) wire [15:0] \dut.wgt_max ;
+	logic reading_n = 1'b0;
 	logic arriving_n = 1'b0;
 	wire covered = kept_dst <= \dut.dst_max & kept_src <= \dut.src_max & kept_wgt <= \dut.wgt_max ;
 	wire in_known = n >= \dut.known_bgn & 17'(n) < \dut.known_end ;
 	wire passed = ~\dut.scanning | 17'(n) < \dut.uop ;
-	always_ff @(posedge clk) arriving_n <= read & read_uop == n;
+	always_ff @(posedge clk) begin
+		reading_n <= read & read_uop == n;
+		arriving_n <= reading_n;
+	end
 	always_ff @(posedge clk) begin
 		if (begun & ~stop) begin
-			if (\dut.scanning | \dut.arriving | \dut.comparing ) assert (checking & ~done | is_first);
-			if (checking) assert (\dut.known == (uop_end <= 17'd1 << LOG_UOP_DEPTH));
-			if (checking & \dut.known )
+			assert (\dut.begin_scan == is_first[0]);
+			if (|is_first | \dut.scanning | \dut.reading | \dut.arriving | \dut.comparing )
+				assert (checking);
+			if (\dut.scanning | \dut.reading | \dut.arriving | \dut.comparing )
+				assert (~is_first[0] & ~done);
+			if (is_first[1]) assert (~is_first[0] & ~done);
+			if (checking) assert (\dut.too_many == uop_end > 17'd1 << LOG_UOP_DEPTH);
+			if (is_first[0]) assert (\dut.same ==
+				(\dut.known_bgn == uop_bgn & \dut.known_end == uop_end));
+			if (checking & ~is_first[0]) assert (\dut.known == ~\dut.too_many );
+			if (checking & ~is_first[0] & \dut.known )
 				assert (\dut.known_bgn == uop_bgn & \dut.known_end == uop_end);
-			assert (~(\dut.comparing & (\dut.scanning | \dut.arriving )));
+			assert (~(\dut.comparing & (\dut.scanning | \dut.reading | \dut.arriving )));
+			assert (~(\dut.scanning & \dut.arriving & ~\dut.reading ));
 			if (\dut.scanning ) assert (\dut.known );
 			if (\dut.scanning ) assert (\dut.uop < \dut.known_end & \dut.uop >= 17'(\dut.known_bgn ));
-			if (\dut.known & in_known & passed & ~(\dut.arriving & arriving_n)) assert (covered);
+			if (\dut.known & in_known & passed & ~(\dut.reading & reading_n) &
+			    ~(\dut.arriving & arriving_n)) assert (covered);
+			if (\dut.reading & reading_n)
+				assert ({read_dst, read_src, read_wgt} == {kept_dst, kept_src, kept_wgt});
 			if (\dut.arriving & arriving_n)
 				assert ({dst, src, wgt} == {kept_dst, kept_src, kept_wgt});
 		end

@@ -11,12 +11,12 @@ module tokens (
 );
 	localparam int LogTokens = 3;
 
-	logic room, valid;
+	logic room, none, valid;
 	logic [63:0] cycle;
 	logic [LogTokens:0] count;
 
 	vta_tokens #(.LOG_TOKENS(LogTokens)) dut (
-		.clk, .begin_run, .keep, .restore, .restore_count, .push, .push_cycle, .room, .valid,
+		.clk, .begin_run, .keep, .restore, .restore_count, .push, .push_cycle, .room, .none, .valid,
 		.cycle, .pop, .count
 	);
 
@@ -45,7 +45,7 @@ module tokens (
 			assert (count == expected);
 			assert (count <= 4'd8);
 			assert (~valid | |count);
-			assert (room == (count < 4'd8));
+			assert (room == (count < 4'd8) & none == ~|count);
 			assert (waited < 2'd3);
 		end
 	end
