@@ -11,6 +11,8 @@ verilate() {
 	local module=$1 driver=$2 to=$3 cache hash work root kind counts=()
 	for kind in ${RTL_COVERAGE-}; do
 		counts+=("--coverage-$kind")
+		# Wider signals would make a model of 75 MB of C++.
+		[ "$kind" != toggle ] || counts+=(--coverage-max-width 16)
 	done
 	cache=${VTA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vta-pcie}/rtl
 	hash=$({ cat "${sources[@]}" "$driver" ${RTL_EXTRA:+"$RTL_EXTRA"} "${headers[@]}" "$0" \
@@ -27,7 +29,7 @@ verilate() {
 			verilator --cc --top-module "$module" --Mdir "$work" --prefix "V$module" -O3 \
 				--x-assign fast --x-initial unique --noassert -Wno-fatal -Wno-lint --output-split 8000 \
 				"${counts[@]}" "${parameters[@]}" "${sources[@]}"
-			make -j 2 -C "$work" -f "V$module.mk" -s OPT_FAST="${RTL_OPT:--O2}" OPT_SLOW=-O1 \
+			make -j 2 -C "$work" -f "V$module.mk" -s OPT_FAST="${RTL_OPT:--O2}" OPT_SLOW="${RTL_OPT:--O1}" \
 				OPT_GLOBAL=-O2 CXX="$(command -v ccache || :) ${CXX:-g++}" \
 				USER_CPPFLAGS=-fPIC "V${module}__ALL.a" verilated.o \
 				verilated_threads.o ${RTL_COVERAGE:+verilated_cov.o}

@@ -34,7 +34,7 @@ SECONDS = 60
 TOKEN = re.compile(r"""
     (?P<space>\s+|//[^\n]*|/\*.*?\*/|`ifdef\ FORMAL.*?`endif)
   | (?P<sized>\d*'s?[bdh][0-9a-fA-F_xz]+)
-  | (?P<fill>'[01])
+  | (?P<fill>'[01x])
   | (?P<number>\d+)
   | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*(?:::[A-Za-z_0-9]+)?)
   | (?P<mark><<<|>>>|===|!==|<<|>>|<=|>=|==|!=|&&|\|\||\+:|-:|~\||~&|\+\+|--|'\(|[-+*/%<>=!&|~^?:;,.(){}\[\]\#@'"`])
@@ -151,7 +151,7 @@ class Source:
             yield UNARY[text]
         elif kind == "mark" and text in BINARY and not self.is_unary(i, first):
             yield BINARY[text]
-        elif kind == "fill":
+        elif kind == "fill" and text != "'x":
             yield "'1" if text == "'0" else "'0"
         elif kind == "sized" and "'d" in text:
             width, value = text.split("'d")
