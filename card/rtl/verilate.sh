@@ -8,7 +8,9 @@
 # verilate TOP DRIVER.cpp TO: of ${sources[@]}, with ${parameters[@]}, ${macros[@]} and the driver's
 # ${headers[@]}
 verilate() {
-	local module=$1 driver=$2 to=$3 cache hash work root kind counts=()
+	local module=$1 driver=$2 to=$3 cache hash work root kind counts=(--x-initial unique)
+	# A bit that begins with a random value has not toggled.
+	[ -z "${RTL_COVERAGE-}" ] || counts=(--x-initial 0)
 	for kind in ${RTL_COVERAGE-}; do
 		counts+=("--coverage-$kind")
 		# Wider signals would make a model of 75 MB of C++.
@@ -27,7 +29,7 @@ verilate() {
 		trap "rm -rf '$work'" EXIT
 		{
 			verilator --cc --top-module "$module" --Mdir "$work" --prefix "V$module" -O3 \
-				--x-assign fast --x-initial unique --noassert -Wno-fatal -Wno-lint --output-split 8000 \
+				--x-assign fast --noassert -Wno-fatal -Wno-lint --output-split 8000 \
 				"${counts[@]}" "${parameters[@]}" "${sources[@]}"
 			make -j 2 -C "$work" -f "V$module.mk" -s OPT_FAST="${RTL_OPT:--O2}" OPT_SLOW="${RTL_OPT:--O1}" \
 				OPT_GLOBAL=-O2 CXX="$(command -v ccache || :) ${CXX:-g++}" \

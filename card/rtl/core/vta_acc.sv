@@ -37,11 +37,11 @@ module vta_acc #(
 	wire [vta_isa_pkg::max(LOG_WORDS, 1) - 1:0] changed = fill ? fill_address : write_address;
 	wire [31:0] change = fill ? fill_data : result;
 
-	vta_ram #(.WIDTH(32), .LOG_DEPTH(LOG_WORDS)) memory (
+	vta_ram #(.WIDTH(32), .LOG_DEPTH(LOG_WORDS), .MEETING(1'b0)) memory (
 		.clk, .write(fill | write), .write_address(changed), .write_data(change), .read,
 		.read_address, .read_data(memory_value)
 	);
-	vta_ram #(.WIDTH(OUT_BITS), .LOG_DEPTH(LOG_WORDS)) out_memory (
+	vta_ram #(.WIDTH(OUT_BITS), .LOG_DEPTH(LOG_WORDS), .MEETING(1'b0)) out_memory (
 		.clk, .write(fill | write), .write_address(changed),
 		.write_data(change[OUT_BITS - 1:0]), .read(store_read),
 		.read_address(store_address), .read_data(store_value)

@@ -29,7 +29,7 @@ module vta_fifo #(
 
 	assign count = stored + (LOG_DEPTH + 1)'(valid) + (LOG_DEPTH + 1)'(reading);
 
-	vta_ram #(.WIDTH(WIDTH), .LOG_DEPTH(LOG_DEPTH)) memory (
+	vta_ram #(.WIDTH(WIDTH), .LOG_DEPTH(LOG_DEPTH), .MEETING(1'b0)) memory (
 		.clk, .write(keep), .write_address(tail), .write_data(push_data),
 		.read(refill), .read_address(head), .read_data
 	);

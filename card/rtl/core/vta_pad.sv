@@ -26,13 +26,13 @@ module vta_pad #(
 		wire [LogBeat - LOG_WORD - 1:0] part = write_part[LogBeat - LOG_WORD - 1:0];
 		wire [(1 << LOG_WORD) - 1:0] value = write_data[{part, LOG_WORD'(0)} +: 1 << LOG_WORD];
 
-		vta_ram #(.WIDTH(1 << LOG_WORD), .LOG_DEPTH(LOG_WORDS)) memory (
+		vta_ram #(.WIDTH(1 << LOG_WORD), .LOG_DEPTH(LOG_WORDS), .MEETING(1'b0)) memory (
 			.clk, .write, .write_address, .write_data(write_zero ? '0 : value),
 			.read, .read_address, .read_data
 		);
 	end else begin : gen_wide
 		for (genvar n = 0; n < 1 << (LOG_WORD - LogBeat); n++) begin : gen_part
-			vta_ram #(.WIDTH(128), .LOG_DEPTH(LOG_WORDS)) memory (
+			vta_ram #(.WIDTH(128), .LOG_DEPTH(LOG_WORDS), .MEETING(1'b0)) memory (
 				.clk, .write(write & (write_zero | write_part == 10'(n))),
 				.write_address, .write_data(write_zero ? '0 : write_data),
 				.read, .read_address, .read_data(read_data[128 * n +: 128])

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one write port and one read port. A word that is read while it is written is undefined,
-// as block RAM has it: no user reads one that it needs.
+// A memory with one write port and one read port. A word that is read while it is written has its old
+// value, for which block RAM needs registers beside it; without MEETING it is undefined.
 module vta_ram #(
 	parameter int WIDTH = 32,
-	parameter int LOG_DEPTH = 9
+	parameter int LOG_DEPTH = 9,
+	parameter bit MEETING = 1'b1	// the user needs words that it reads and writes at once
 ) (
 	input logic clk,
 	input logic write,
@@ -19,7 +20,7 @@ module vta_ram #(
 		if (write) words[write_address] <= write_data;
 		if (read) begin
 			read_data <= words[read_address];
-			if (write & write_address == read_address) read_data <= 'x;
+			if (~MEETING & write & write_address == read_address) read_data <= 'x;
 		end
 	end
 endmodule
