@@ -71,7 +71,7 @@ TESTS_RUN = tests/run -j $(SLOTS) -w $$(( ($(SLOTS) * 3 + 1) / 2 ))
 .DELETE_ON_ERROR:
 .PHONY: all userspace module vm-module coverage-plain user-deps build-deps test-deps debug-deps \
 	demo demo-model vm check check-opencl check-models check-zoo check-quick record-abi check-build \
-	check-fresh check-debug-share check-slurm check-mpi check-tvm check-debug fuzz storm \
+	check-fresh check-debug-share check-slurm check-docker check-mpi check-tvm check-debug fuzz storm \
 	soak check-kernels cross-programs cross-programs-32 check-programs bench install \
 	uninstall install-dkms-source dkms-install dkms-uninstall deb rpm check-packages clean \
 	help have-compiler
@@ -285,6 +285,11 @@ check-slurm: build-deps  ## cards as resources of Slurm, and MPI on them, in a V
 	+@$(QUIETLY) vm-module $(VTACTL_BIN) $(HELLO_BIN) $(EMU_ASAN_BIN) $(MPI_BIN) $(DIGITS_VTAP)
 	@$(TESTS_RUN) -o build/check-slurm "scripts=tests/cluster/scripts.sh" \
 		$(foreach v,v1 v2,"@slurm-cgroup-$(v)=tests/cluster/run.sh $(VM_MODULE) cgroup/$(v)")
+
+check-docker: user-deps  ## containers of Docker with cards, in a root of Debian testing
+	@tools/vm/deps.sh need mmdebstrap umockdev libcmocka-dev
+	+@$(QUIETLY) build/tests/lib/test_cdi
+	@$(TESTS_RUN) -o build/check-docker "docker=VTA_RUNTIME=docker build/tests/lib/test_cdi"
 
 # One job on many cards. make check has it, too, where Open MPI is installed.
 check-mpi:  ## MPI on the device soft

@@ -139,7 +139,7 @@ fi
 
 # ---- In containers ----
 
-"$top/tests/vtactl/podman.sh" "$tmp/vtactl" "$tmp/one" "$n" > "$tmp/podman" 2>&1 || failed=1
+"$top/tests/vtactl/${VTA_RUNTIME:-podman}.sh" "$tmp/vtactl" "$tmp/one" "$n" > "$tmp/podman" 2>&1 || failed=1
 grep -E '^(not )?ok ' "$tmp/podman"
 n=$((n + $(grep -cE '^(not )?ok ' "$tmp/podman")))
 [ "$failed" -eq 0 ] || sed 's/^/# /' "$tmp/podman"
