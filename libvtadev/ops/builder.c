@@ -151,16 +151,30 @@ uint32_t ops_element_bytes(const struct vtaops_core *c, enum vta_isa_memory type
 	return c->batch * c->block;
 }
 
+/* Rows that follow each other in memory are one. */
+static void join_rows(struct vta_isa_move *m)
+{
+	uint64_t all = (uint64_t)m->y_size * m->x_size;
+
+	if (m->y_size > 1 && m->x_stride == m->x_size && all <= SIZE_MAX_16 && !m->y_pad_0 &&
+	    !m->y_pad_1 && !m->x_pad_0 && !m->x_pad_1) {
+		m->x_size = (uint32_t)all;
+		m->y_size = 1;
+		m->x_stride = 0;
+	}
+}
+
 static void emit_move(struct vtaops_builder *b, enum ops_module module, const struct ops_move *m,
 		      enum vta_isa_opcode opcode)
 {
-	const struct vta_isa_move fields = {
+	struct vta_isa_move fields = {
 		.memory_type = m->type, .sram_base = m->sram, .dram_base = m->dram,
 		.y_size = m->rows, .x_size = m->cols, .x_stride = m->stride,
 		.y_pad_0 = m->pad_top, .y_pad_1 = m->pad_bottom,
 		.x_pad_0 = m->pad_left, .x_pad_1 = m->pad_right,
 	};
 
+	join_rows(&fields);
 	emit(b, module, vta_isa_move_cycles(&fields, ops_element_bytes(b->core, m->type)),
 	     vta_isa_pack_move(opcode, &fields));
 }

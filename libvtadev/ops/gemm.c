@@ -166,11 +166,9 @@ static void load_input(struct pipe *p, const struct place *at)
 			.rows = t->oh, .cols = t->ic, .stride = l->from.stride });
 		return;
 	}
-	for (uint32_t i = 0; i < t->ic; i++) {
-		r.sram = inp_index(p) + i * t->ih * t->iw;
-		r.dram = l->inp + (at->image * channels + ic + i) * r.h * r.w;
-		ops_load_region(p->b, &r);
-	}
+	r.sram = inp_index(p);
+	r.dram = l->inp + (at->image * channels + ic) * r.h * r.w;
+	ops_load_planes(p->b, &r, t->ic);
 }
 
 static void load_weights(struct pipe *p, const struct place *at)
@@ -284,12 +282,12 @@ static void begin_sums(struct pipe *p, const struct place *at, const struct ops_
 			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p),
 			.dram = l->res + row_at(l, &l->to, at->group, at->y) + at->oc,
 			.rows = t->oh, .cols = t->oc, .stride = l->to.stride });
-	for (uint32_t o = 0; o < t->oc && !l->rows; o++)
-		ops_load(p->b, &(struct ops_move) {
-			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p) + o * t->oh * t->ow,
-			.dram = l->res + ((at->image * channels + oc + o) * l->y.out + at->y) *
-				l->x.out + at->x,
-			.rows = t->oh, .cols = t->ow, .stride = l->x.out });
+	else
+		ops_load_planes(p->b, &(struct ops_region) {
+			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p),
+			.dram = l->res + (at->image * channels + oc) * l->y.out * l->x.out,
+			.h = l->y.out, .w = l->x.out, .y = at->y, .x = at->x,
+			.rows = t->oh, .cols = t->ow }, t->oc);
 	if (l->post.has[VEC_RES])
 		ops_post_residual(p->b, &l->post, all->bgn, all);
 	else if (l->res_shift)
@@ -316,39 +314,59 @@ static uint32_t stored(const struct axis *a, uint32_t at, uint32_t size, uint32_
 	return to > from ? to - from : 0;
 }
 
+/* Where the tile's output (@y, @x) of block @o is in memory. */
+static uint32_t output_at(const struct layer *l, const struct place *at, uint32_t o, uint32_t y,
+			  uint32_t x)
+{
+	uint32_t block = (at->image * l->groups + at->group) * l->oc + at->oc + o;
+
+	return l->out + (block * l->y.out + at->y + y - l->y.crop) * l->x.out + at->x + x -
+	       l->x.crop;
+}
+
+/* Rows of which a part is stored do not follow each other in the scratchpad. */
+static void store_planes(struct pipe *p, const struct place *at, uint32_t rows, uint32_t cols,
+			 uint32_t y, uint32_t x)
+{
+	const struct layer *l = p->l;
+	const struct tile *t = p->t;
+	uint32_t stores = cols < t->ow ? rows : 1;
+	struct ops_move m = { .type = VTA_ISA_OUT, .sram = acc_index(p) };
+
+	m.dram = output_at(l, at, 0, y, x);
+	if (rows == t->oh && cols == t->ow &&
+	    ops_join_planes(t->oc, rows, cols, l->y.out, l->x.out, &m)) {
+		ops_store(p->b, &m);
+		return;
+	}
+	m.rows = rows / stores;
+	m.cols = cols;
+	m.stride = l->x.out;
+	for (uint32_t o = 0; o < t->oc; o++) {
+		for (uint32_t i = 0; i < stores; i++) {
+			m.sram = acc_index(p) + (o * t->oh + y + i) * t->ow + x;
+			m.dram = output_at(l, at, o, y + i, x);
+			ops_store(p->b, &m);
+		}
+	}
+}
+
 static void store_tile(struct pipe *p, const struct place *at)
 {
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
-	uint32_t skip_y, skip_x, oc = at->group * l->oc + at->oc, channels = l->groups * l->oc;
-	struct ops_move m = { .type = VTA_ISA_OUT, .sram = acc_index(p) };
+	uint32_t y, x, rows = stored(&l->y, at->y, t->oh, &y), cols = stored(&l->x, at->x, t->ow, &x);
 
 	ops_wait(p->b, VTA_ISA_POP_PREV);
-	m.rows = stored(&l->y, at->y, t->oh, &skip_y);
-	m.cols = stored(&l->x, at->x, t->ow, &skip_x);
-	m.stride = l->x.out;
-	if (l->rows) {
-		m.dram = l->out + row_at(l, &l->to, at->group, at->y) + at->oc;
-		m.cols = t->oc;
-		m.stride = l->to.stride;
-		ops_store(p->b, &m);
-	} else if (!m.rows || !m.cols) {
+	if (l->rows)
+		ops_store(p->b, &(struct ops_move) {
+			.type = VTA_ISA_OUT, .sram = acc_index(p),
+			.dram = l->out + row_at(l, &l->to, at->group, at->y) + at->oc,
+			.rows = rows, .cols = t->oc, .stride = l->to.stride });
+	else if (!rows || !cols)
 		ops_store(p->b, &(struct ops_move) { .type = VTA_ISA_OUT });
-	} else {
-		/* Rows of which a part is stored do not follow each other. */
-		uint32_t loads = m.cols < t->ow ? m.rows : 1;
-
-		m.rows /= loads;
-		for (uint32_t o = 0; o < t->oc; o++) {
-			for (uint32_t i = 0; i < loads; i++) {
-				m.sram = acc_index(p) + (o * t->oh + skip_y + i) * t->ow + skip_x;
-				m.dram = l->out + ((at->image * channels + oc + o) * l->y.out +
-						   at->y + skip_y + i - l->y.crop) * l->x.out +
-					 at->x + skip_x - l->x.crop;
-				ops_store(p->b, &m);
-			}
-		}
-	}
+	else
+		store_planes(p, at, rows, cols, y, x);
 	ops_signal(p->b, VTA_ISA_PUSH_PREV);
 }
 

@@ -95,6 +95,16 @@ struct ops_region {
 /* Load it, by the module that loads its type. */
 void ops_load_region(struct vtaops_builder *b, const struct ops_region *r);
 
+/* Likewise the same part of @planes planes that follow each other, of which @r is the first. */
+void ops_load_planes(struct vtaops_builder *b, const struct ops_region *r, uint32_t planes);
+
+/*
+ * Set the sizes of one move of @rows × @cols elements of each of @planes planes of @h × @w, which
+ * follow each other there as in the scratchpad. Returns false if one move cannot do it.
+ */
+bool ops_join_planes(uint32_t planes, uint32_t rows, uint32_t cols, uint32_t h, uint32_t w,
+		     struct ops_move *m);
+
 static inline uint32_t ops_depth(uint32_t log_depth)
 {
 	return 1u << log_depth;

@@ -10,9 +10,17 @@ static int out_top(const struct vtaops_core *c)
 static void add_vector(struct vtaops_builder *b, struct ops_post *p, enum ops_vector vector,
 		       uint32_t addr, uint64_t channels)
 {
+	uint32_t at = ops_element(b, addr, channels, b->core->acc_bytes), slot = p->vectors++;
+
+	/* Slots in the order of addresses */
+	for (; slot && p->at[slot - 1] > at; slot--) {
+		p->at[slot] = p->at[slot - 1];
+		for (unsigned int i = 0; i < VEC_KINDS; i++)
+			p->slot[i] += p->has[i] && p->slot[i] == slot - 1;
+	}
+	p->at[slot] = at;
+	p->slot[vector] = slot;
 	p->has[vector] = true;
-	p->slot[vector] = p->vectors++;
-	p->dram[vector] = ops_element(b, addr, channels, b->core->acc_bytes);
 }
 
 int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vtaops_post *post,
@@ -59,12 +67,22 @@ uint32_t ops_post_uops(struct vtaops_builder *b, const struct ops_post *p, uint3
 void ops_post_load(struct vtaops_builder *b, const struct ops_post *p, uint32_t params,
 		   uint32_t first, uint32_t channels)
 {
-	for (unsigned int i = 0; i < VEC_KINDS; i++)
-		if (p->has[i])
-			ops_load(b, &(struct ops_move) {
-				.type = VTA_ISA_ACC, .sram = params + p->slot[i] * channels,
-				.dram = p->dram[i] + first,
-				.rows = 1, .cols = channels, .stride = channels });
+	struct ops_move m = {
+		.type = VTA_ISA_ACC, .sram = params, .rows = 1, .cols = channels,
+		.stride = channels };
+
+	for (uint32_t slot = 0; slot < p->vectors; slot += m.rows) {
+		/* Vectors at equal distances are rows of one LOAD. */
+		m.rows = 1;
+		m.stride = slot + 1 < p->vectors ? p->at[slot + 1] - p->at[slot] : 0;
+		while (m.stride && m.stride <= SIZE_MAX_16 && slot + m.rows < p->vectors &&
+		       p->at[slot + m.rows] - p->at[slot + m.rows - 1] == m.stride)
+			m.rows++;
+		m.stride = m.rows > 1 ? m.stride : channels;
+		m.sram = params + slot * channels;
+		m.dram = p->at[slot] + first;
+		ops_load(b, &m);
+	}
 }
 
 static void by_channel(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,

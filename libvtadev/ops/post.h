@@ -11,7 +11,7 @@ struct ops_post {
 	const struct vtaops_post *post;
 	uint32_t vectors;		/* of per-channel values, each with a slot below that */
 	uint32_t slot[VEC_KINDS];
-	uint32_t dram[VEC_KINDS];	/* element indices */
+	uint32_t at[VEC_KINDS];		/* by slot, rising: element indices */
 	bool has[VEC_KINDS];
 	bool in_range;			/* accumulators are within OUT's range before it */
 };

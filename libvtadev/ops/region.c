@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loads of a part of a plane, with zeros where it reaches over the edges. */
+/* Loads and stores of a part of a plane, or of several, with zeros where it reaches over the edges. */
 #include "ops_impl.h"
 
 /* Numbers of the @count positions from @at on that are before 0, within @size, and behind. */
@@ -68,4 +68,35 @@ void ops_load_region(struct vtaops_builder *b, const struct ops_region *r)
 	m.stride = 0;
 	for (uint32_t i = 0; i < y.within; i++, m.sram += r->cols, m.dram += r->w)
 		ops_load(b, &m);
+}
+
+bool ops_join_planes(uint32_t planes, uint32_t rows, uint32_t cols, uint32_t h, uint32_t w,
+		     struct ops_move *m)
+{
+	uint64_t part = (uint64_t)rows * cols, plane = (uint64_t)h * w;
+
+	if ((cols < w && rows > 1) || part > SIZE_MAX_16 || (planes > 1 && plane > SIZE_MAX_16))
+		return false;
+	m->rows = planes;
+	m->cols = (uint32_t)part;
+	m->stride = planes > 1 ? (uint32_t)plane : 0;
+	return true;
+}
+
+void ops_load_planes(struct vtaops_builder *b, const struct ops_region *r, uint32_t planes)
+{
+	struct ops_region each = *r;
+	struct ops_move m = { .type = r->type, .sram = r->sram };
+	bool inside = r->y >= 0 && r->x >= 0 && r->y + r->rows <= r->h && r->x + r->cols <= r->w;
+
+	if (inside && ops_join_planes(planes, r->rows, r->cols, r->h, r->w, &m)) {
+		m.dram = r->dram + (uint32_t)r->y * r->w + (uint32_t)r->x;
+		ops_load(b, &m);
+		return;
+	}
+	for (uint32_t i = 0; i < planes; i++) {
+		ops_load_region(b, &each);
+		each.sram += r->rows * r->cols;
+		each.dram += r->h * r->w;
+	}
 }

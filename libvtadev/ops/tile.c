@@ -84,6 +84,15 @@ static uint64_t move_cost(uint64_t rows, uint64_t cols, uint32_t bytes)
 	return VTA_ISA_MEM_LATENCY + vta_isa_rows_cycles(rows, cols * bytes);
 }
 
+/* Likewise of @rows × @cols elements of each of @planes planes; @whole: all of their width. */
+static uint64_t planes_cost(uint64_t planes, uint64_t rows, uint64_t cols, bool whole,
+			    uint32_t bytes)
+{
+	if (whole || rows == 1)
+		return move_cost(planes, rows * cols, bytes);
+	return planes * move_cost(rows, cols, bytes);
+}
+
 static uint64_t estimate(const struct search *s, const struct tile *t)
 {
 	const struct vtaops_core *c = s->c;
@@ -93,10 +102,11 @@ static uint64_t estimate(const struct search *s, const struct tile *t)
 	uint64_t tiles = places * blocks, out = tile_elements(t);
 	uint64_t macs = (uint64_t)t->oc * t->ic * t->kh * t->kw;
 	uint64_t inp = l->rows ? move_cost(t->oh, t->ic, c->inp_bytes) :
-		       t->ic * move_cost(t->ih, t->iw, c->inp_bytes);
+		       planes_cost(t->ic, t->ih, t->iw, !l->x.pad && !l->y.pad && t->iw == l->x.in,
+				   c->inp_bytes);
 	uint64_t wgt = move_cost(t->oc, (uint64_t)t->ic * t->kh * t->kw, c->wgt_bytes);
 	uint64_t store = l->rows ? move_cost(t->oh, t->oc, c->inp_bytes) :
-			 t->oc * move_cost(t->oh, t->ow, c->inp_bytes);
+			 planes_cost(t->oc, t->oh, t->ow, t->ow == l->x.out, c->inp_bytes);
 	uint64_t sum = VTA_ISA_LOOP_LATENCY * phases + (uint64_t)t->oh * t->ow / phases * macs;
 	uint64_t clear = VTA_ISA_LOOP_LATENCY + out;
 	uint64_t params = l->post.vectors * (34 + t->oc * c->acc_bytes / 16);
