@@ -174,6 +174,8 @@ static void emit_move(struct vtaops_builder *b, enum ops_module module, const st
 		.x_pad_0 = m->pad_left, .x_pad_1 = m->pad_right,
 	};
 
+	if (m->type == VTA_ISA_ACC || m->type == VTA_ISA_ACC_8BIT)
+		b->acc_clipped = m->cols ? 0 : b->acc_clipped;
 	join_rows(&fields);
 	emit(b, module, vta_isa_move_cycles(&fields, ops_element_bytes(b->core, m->type)),
 	     vta_isa_pack_move(opcode, &fields));
@@ -218,6 +220,7 @@ static void loop(struct vtaops_builder *b, const struct vta_isa_loop *fields)
 {
 	struct vta_isa_shape s = shape_of(b->core);
 
+	b->acc_clipped = 0;
 	emit(b, OPS_COMPUTE, vta_isa_loop_cycles(fields), vta_isa_pack_loop(&s, 0, fields));
 }
 

@@ -6,6 +6,10 @@
 static int init_residual(struct vtaops_builder *b, struct layer *l, const struct residual *r,
 			 uint64_t elements, uint64_t channels)
 {
+	if (r->start && (r->addr || r->muls))
+		return ops_fail(b, VTAOPS_EINVAL, "a residual, and values that sums begin with");
+	if (r->start)
+		return ops_post_add_vector(b, &l->post, VEC_START, r->start, channels);
 	if (!r->addr)
 		return r->muls ? ops_fail(b, VTAOPS_EINVAL, "multipliers without a residual") : 0;
 	if (b->core->log_inp_width != 3)
@@ -16,7 +20,7 @@ static int init_residual(struct vtaops_builder *b, struct layer *l, const struct
 	l->has_res = true;
 	l->res_shift = r->shift;
 	l->res = ops_element(b, r->addr, elements, b->core->inp_bytes);
-	return r->muls ? ops_post_add_residual(b, &l->post, r->muls, channels) : b->error;
+	return r->muls ? ops_post_add_vector(b, &l->post, VEC_RES, r->muls, channels) : b->error;
 }
 
 int ops_lower_layer(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
@@ -68,7 +72,8 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
 		return ops_fail_fit(b, "a row of the matrix", max_u64(l.ic, l.oc), "blocks",
 				    SIZE_MAX_16);
 	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
-			       &(struct residual) { .addr = op->res, .shift = op->res_shift });
+			       &(struct residual) { .addr = op->res, .start = op->start,
+						    .shift = op->res_shift });
 }
 
 static uint32_t or_one(uint32_t v)
@@ -188,5 +193,6 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 		return ops_fail_fit(b, "a row of the layer", max_u64(op->w, l.x.out), "positions",
 				    SIZE_MAX_16);
 	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
-			       &(struct residual) { op->res, op->res_muls, op->res_shift });
+			       &(struct residual) { .addr = op->res, .muls = op->res_muls,
+						    .start = op->start, .shift = op->res_shift });
 }

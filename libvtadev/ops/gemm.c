@@ -45,6 +45,7 @@ struct pipe {
 	struct kernel kernel[2][2][2];	/* by inp, wgt, acc part */
 	uint32_t post[2];
 	bool post_made[2];
+	bool clipped[2];		/* the part's accumulators have values of OUT's range */
 };
 
 bool axis_tap(const struct axis *a, uint32_t phase, uint32_t k, uint32_t *offset)
@@ -266,7 +267,7 @@ static void step(struct pipe *p, const struct place *at)
 	p->steps++;
 }
 
-/* Set the initial value of the sums: zero, or the residual. */
+/* Set the initial value of the sums: zero, a vector, or the residual. */
 static void begin_sums(struct pipe *p, const struct place *at, const struct ops_loop *all)
 {
 	const struct layer *l = p->l;
@@ -274,7 +275,10 @@ static void begin_sums(struct pipe *p, const struct place *at, const struct ops_
 	uint32_t oc = at->group * l->oc + at->oc, channels = l->groups * l->oc;
 
 	if (!l->has_res) {
-		ops_gemm(p->b, all, true);
+		if (!l->post.has[VEC_START] || !p->clipped[acc_part(p)])
+			ops_gemm(p->b, all, true);
+		if (l->post.has[VEC_START])
+			ops_post_start(p->b, &l->post, all->bgn, all);
 		return;
 	}
 	if (l->rows)
@@ -389,7 +393,7 @@ static void tile(struct pipe *p, struct place at)
 	}
 	if (p->tiles >= t->acc_parts)
 		ops_wait(p->b, VTA_ISA_POP_NEXT);
-	if (l->post.has[VEC_RES])
+	if (l->post.has[VEC_RES] || l->post.has[VEC_START])
 		load_params(p, &at);
 	begin_sums(p, &at, &all);
 	for (at.ic = 0; at.ic < l->ic; at.ic += t->ic)
@@ -400,6 +404,7 @@ static void tile(struct pipe *p, struct place at)
 	ops_post_apply(p->b, &l->post, post, &all);
 	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
 	store_tile(p, &at);
+	p->clipped[acc_part(p)] = true;
 	p->tiles++;
 }
 
@@ -442,6 +447,8 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 	struct pipe p = { .b = b, .l = l, .t = t, .params = t->acc_parts * tile_elements(t) };
 	struct place at = { 0 };
 
+	for (uint32_t i = 0; i < t->acc_parts; i++)
+		p.clipped[i] = (i + 1) * tile_elements(t) <= b->acc_clipped;
 	for (at.group = 0; at.group < l->groups && !b->error; at.group++) {
 		if (t->hold_inp) {
 			places(&p, at);
@@ -453,5 +460,6 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 		}
 	}
 	ops_barrier(b, p.steps - p.popped, min_u32(p.tiles, t->acc_parts));
+	b->acc_clipped = min_u32(p.tiles, t->acc_parts) * tile_elements(t);
 	return b->error;
 }

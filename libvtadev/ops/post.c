@@ -47,10 +47,10 @@ int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vta
 	return b->error;
 }
 
-int ops_post_add_residual(struct vtaops_builder *b, struct ops_post *p, uint32_t muls,
-			  uint64_t channels)
+int ops_post_add_vector(struct vtaops_builder *b, struct ops_post *p, enum ops_vector vector,
+			uint32_t addr, uint64_t channels)
 {
-	add_vector(b, p, VEC_RES, muls, channels);
+	add_vector(b, p, vector, addr, channels);
 	return b->error;
 }
 
@@ -97,6 +97,12 @@ void ops_post_residual(struct vtaops_builder *b, const struct ops_post *p, uint3
 		       const struct ops_loop *loop)
 {
 	by_channel(b, p, uop, *loop, VEC_RES, VTA_ISA_MUL);
+}
+
+void ops_post_start(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
+		    const struct ops_loop *loop)
+{
+	by_channel(b, p, uop, *loop, VEC_START, VTA_ISA_MIN);
 }
 
 static void shift_right(struct vtaops_builder *b, const struct ops_loop *all, unsigned int shift,

@@ -5,7 +5,7 @@
 
 #include "ops_impl.h"
 
-enum ops_vector { VEC_BIAS, VEC_MUL, VEC_SHIFT, VEC_RES, VEC_KINDS };
+enum ops_vector { VEC_BIAS, VEC_MUL, VEC_SHIFT, VEC_RES, VEC_START, VEC_KINDS };
 
 struct ops_post {
 	const struct vtaops_post *post;
@@ -19,9 +19,9 @@ struct ops_post {
 /* @channels: number of elements of each vector. Errors: as vtaops.h. */
 int ops_post_init(struct vtaops_builder *b, struct ops_post *p, const struct vtaops_post *post,
 		  uint64_t channels);
-/* One more vector, at address @muls: what a residual is multiplied by, before the sums. */
-int ops_post_add_residual(struct vtaops_builder *b, struct ops_post *p, uint32_t muls,
-			  uint64_t channels);
+/* One more vector, at address @addr: VEC_RES or VEC_START, for what comes before the sums. */
+int ops_post_add_vector(struct vtaops_builder *b, struct ops_post *p, enum ops_vector vector,
+			uint32_t addr, uint64_t channels);
 
 /* Micro-ops for one place of a tile: ops_post_uops() makes, ops_post_apply() takes them. */
 static inline uint32_t ops_post_uop_count(const struct ops_post *p)
@@ -44,6 +44,10 @@ void ops_post_apply(struct vtaops_builder *b, const struct ops_post *p, uint32_t
 /* Likewise, of accumulators that a residual was loaded to. */
 void ops_post_residual(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
 		       const struct ops_loop *loop);
+
+/* Likewise: what accumulators hold, not less than OUT can, becomes what their sums begin with. */
+void ops_post_start(struct vtaops_builder *b, const struct ops_post *p, uint32_t uop,
+		    const struct ops_loop *loop);
 
 /* Add @offset to the accumulators of @loop, in immediates of 16 bits. */
 void ops_add_offset(struct vtaops_builder *b, const struct ops_loop *loop, int offset);

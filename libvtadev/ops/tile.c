@@ -108,7 +108,7 @@ static uint64_t estimate(const struct search *s, const struct tile *t)
 	uint64_t store = l->rows ? move_cost(t->oh, t->oc, c->inp_bytes) :
 			 planes_cost(t->oc, t->oh, t->ow, t->ow == l->x.out, c->inp_bytes);
 	uint64_t sum = VTA_ISA_LOOP_LATENCY * phases + (uint64_t)t->oh * t->ow / phases * macs;
-	uint64_t clear = VTA_ISA_LOOP_LATENCY + out;
+	uint64_t clear = VTA_ISA_LOOP_LATENCY + (l->post.has[VEC_START] ? 0 : out);
 	uint64_t params = l->post.vectors * (34 + t->oc * c->acc_bytes / 16);
 	uint64_t inp_loads = t->hold_inp && steps == 1 ? places : tiles * steps;
 	uint64_t wgt_loads = steps > 1 ? tiles * steps :

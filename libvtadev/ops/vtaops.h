@@ -99,6 +99,7 @@ struct vtaops_builder {
 	const char *why;		/* after an error: a sentence, valid as long as *b */
 	/* Private: */
 	uint32_t uop_sram;		/* micro-ops in the scratchpad */
+	uint32_t acc_clipped;		/* so many accumulators hold values of OUT's range */
 	unsigned int pops;		/* of the next instruction */
 	struct vtaops_time time;
 	char text[120];
@@ -195,10 +196,16 @@ struct vtaops_post {
  * With a residual, a tensor of the output's shape and layout, the sums of a layer begin with
  * res << res_shift, or with res * res_muls of the output channel (only on a core with int8
  * inputs). The output must overlap neither the input nor the residual.
+ *
+ * start, instead of a residual: a vector (vtaops_pack_bias()) that the sums begin with, in 32 bits
+ * that wrap. Each value is at most the least of OUT: such values take the place of older results by
+ * MIN, which clears at the same time, and so costs 1 cycle of an element less than a bias. With a
+ * multiplier, bias = start * mul mod 2^32 has many solutions as a rule.
  */
 struct vtaops_dense {
 	uint32_t inp, wgt, out;		/* device addresses */
 	uint32_t res;			/* likewise, 0 for none */
+	uint32_t start;			/* likewise; only without res */
 	unsigned int res_shift;		/* 0 to 31 */
 	uint32_t n, in, units;		/* rows, inputs and outputs of a row */
 	struct vtaops_post post;
@@ -232,6 +239,7 @@ struct vtaops_conv2d {
 	uint32_t inp, wgt, out;		/* device addresses */
 	uint32_t res;			/* likewise, 0 for none */
 	uint32_t res_muls;		/* likewise, a vector (vtaops_pack_bias()): no res_shift */
+	uint32_t start;			/* likewise; only without res */
 	unsigned int res_shift;		/* 0 to 31 */
 	uint32_t n, in, h, w;		/* input: images, channels, size */
 	uint32_t units, kh, kw;		/* output channels, kernel */

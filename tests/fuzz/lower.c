@@ -170,6 +170,8 @@ static void add_conv(struct machine *m, struct input *in, struct vtaops_conv2d *
 		op->res = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	if (has & 32)
 		op->res_muls = reserve(m, vtaops_bias_bytes(c, op->units), fate);
+	if (has & 64)
+		op->start = reserve(m, vtaops_bias_bytes(c, op->units), fate);
 	op->post = make_post(m, in, op->units, fate);
 	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	limit_work(ops_count3((uint64_t)oh * ow * op->n, (uint64_t)op->kh * op->kw,

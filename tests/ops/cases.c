@@ -75,6 +75,16 @@ static int32_t *new_vector(struct run *r, uint32_t *addr, uint32_t channels, int
 	return v;
 }
 
+/* Values that sums begin with: none is above the least of OUT, and some are the least of all. */
+static int32_t *random_start(struct run *r, uint32_t *addr, uint32_t channels)
+{
+	int32_t half = 1 << ((1 << r->c->log_inp_width) - 1);
+
+	if (rnd(r, 2))
+		return new_vector(r, addr, channels, 0, -half - 20000, 20001);
+	return new_vector(r, addr, channels, 0, INT32_MIN, INT32_MAX - 200);
+}
+
 static struct post random_post(struct run *r, struct vtaops_post *post, uint32_t channels)
 {
 	int half = 1 << ((1 << r->c->log_inp_width) - 1);
@@ -232,6 +242,11 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 		for (size_t i = 0; i < op->n * image; i++)
 			acc[i] = ((uint32_t)res[i] << op->res_shift) *
 				 (uint32_t)muls[i / (oh * ow) % op->units];
+	} else if (!rnd(r, 3)) {
+		const int32_t *start = random_start(r, &op->start, op->units);
+
+		for (size_t i = 0; i < op->n * image; i++)
+			acc[i] = (uint32_t)start[i / (oh * ow) % op->units];
 	}
 	op->out = machine_alloc(r->m, vtaops_act_bytes(r->c, op->n, op->units, oh, ow));
 	for (uint32_t n = 0; n < op->n; n++)
@@ -316,6 +331,7 @@ static enum case_result case_dense(struct run *r)
 	int8_t *wgt = new_values(r, (size_t)op.units * op.in, r->c->log_wgt_width);
 	int8_t *want = alloc_owned(r, (size_t)op.n * op.units);
 	struct post post = random_post(r, &op.post, op.units);
+	int32_t *start = NULL;
 
 	snprintf(r->text, r->len, "dense n=%u in=%u units=%u", op.n, op.in, op.units);
 	op.wgt = machine_alloc(r->m, vtaops_wgt_bytes(r->c, op.units, op.in, 1, 1));
@@ -323,12 +339,16 @@ static enum case_result case_dense(struct run *r)
 	if (r->c->log_inp_width == 3 && !rnd(r, 3)) {
 		res = new_tensor(r, &op.res, op.n, op.units, 1, 1);
 		op.res_shift = rnd(r, 8);
+	} else if (!rnd(r, 3)) {
+		start = random_start(r, &op.start, op.units);
 	}
 	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, op.n, op.units, 1, 1));
 	for (uint32_t n = 0; n < op.n; n++)
 		for (uint32_t o = 0; o < op.units; o++) {
-			uint32_t acc = res ? (uint32_t)res[n * op.units + o] << op.res_shift : 0;
+			uint32_t acc = start ? (uint32_t)start[o] : 0;
 
+			if (res)
+				acc = (uint32_t)res[n * op.units + o] << op.res_shift;
 			for (uint32_t i = 0; i < op.in; i++)
 				acc += product(inp[n * op.in + i], wgt[o * op.in + i]);
 			want[n * op.units + o] = finish_value(&post, o, acc);
