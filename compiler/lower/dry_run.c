@@ -47,10 +47,13 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 	bool weights = node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
 		node->op == VTAC_GEMM;
 
+	bool starts = weights && (node->n_in < 4 || !node->in[3]);
+
 	*cycles = 0;
 	*why = NULL;
 	constants = (struct lowered) {
-		.wgt = VTAIMAGE_MODEL, .bias = weights ? VTAIMAGE_MODEL : 0,
+		.wgt = VTAIMAGE_MODEL, .start = starts ? VTAIMAGE_MODEL : 0,
+		.bias = weights && (!starts || is_depthwise(node)) ? VTAIMAGE_MODEL : 0,
 		.muls = weights ? VTAIMAGE_MODEL : 0,
 		.depthwise = is_depthwise(node) ? VTAIMAGE_MODEL : 0,
 		.ones = VTAIMAGE_MODEL,

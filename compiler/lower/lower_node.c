@@ -79,6 +79,32 @@ static bool all_zero(const int32_t *v, uint32_t n)
 	return vtac_all_same(v, n) && !v[0];
 }
 
+/*
+ * Values that the sums of a convolution begin with, instead of a bias: they cost the card less.
+ * Lanes behind the last channel begin with one of them, too.
+ */
+static int pack_start(struct lowering *l, const struct vtac_node *node, uint32_t channels)
+{
+	const struct vtac_post *post = &node->post;
+	uint32_t block = l->p->core.block, lanes = (channels + block - 1) / block * block;
+	int32_t *start, least = -(1 << ((1 << l->p->core.log_inp_width) - 1));
+
+	if (!has_weights(node) || (node->n_in > 3 && node->in[3]) || post->round)
+		return 0;
+	start = vtac_alloc(l->g, lanes, sizeof(*start));
+	if (!start)
+		return -1;
+	for (uint32_t c = 0; c < channels; c++) {
+		int32_t mul = !post->mul ? 1 : post->mul[post->per_channel ? c : 0];
+
+		if (!vtac_sum_start(mul, post->bias[c], least, &start[c]))
+			return 0;
+	}
+	for (uint32_t c = channels; c < lanes; c++)
+		start[c] = start[0];
+	return pack_vector(l, start, lanes, &constants_of(l, node)->start);
+}
+
 static int pack_stage(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtac_post *post = &node->post;
@@ -86,7 +112,8 @@ static int pack_stage(struct lowering *l, const struct vtac_node *node)
 	struct lowered *c = constants_of(l, node);
 
 	if (post->bias && !all_zero(post->bias, channels) &&
-	    pack_vector(l, post->bias, channels, &c->bias))
+	    (pack_start(l, node, channels) ||
+	     ((!c->start || c->depthwise) && pack_vector(l, post->bias, channels, &c->bias))))
 		return -1;
 	if (post->res_mul && pack_vector(l, post->res_mul, channels, &c->res_muls))
 		return -1;
@@ -194,29 +221,33 @@ static struct vtaops_post post_of(const struct lowering *l, const struct vtac_no
 }
 
 static int lower_depthwise(struct vtaops_builder *b, const struct vtaops_conv2d *conv,
-			   uint32_t wgt)
+			   const struct lowered *c)
 {
+	struct vtaops_post post = conv->post;
+
+	post.bias = c->bias;
 	return vtaops_depthwise(b, &(struct vtaops_window) {
-		.inp = conv->inp, .out = conv->out, .wgt = wgt, .n = conv->n, .c = conv->in,
+		.inp = conv->inp, .out = conv->out, .wgt = c->depthwise, .n = conv->n, .c = conv->in,
 		.h = conv->h, .w = conv->w, .kh = conv->kh, .kw = conv->kw,
 		.stride_h = conv->stride_h, .stride_w = conv->stride_w,
 		.pad_h = conv->pad_h, .pad_w = conv->pad_w,
 		.end_h = conv->end_h, .end_w = conv->end_w,
-		.dil_h = conv->dil_h, .dil_w = conv->dil_w, .post = conv->post });
+		.dil_h = conv->dil_h, .dil_w = conv->dil_w, .post = post });
 }
 
 /* By GEMM with zeros around, or by ALU: what takes fewer cycles. */
-static int lower_by_channel(struct lowering *l, const struct vtaops_conv2d *conv, uint32_t wgt)
+static int lower_by_channel(struct lowering *l, const struct vtaops_conv2d *conv,
+			    const struct lowered *c)
 {
 	struct vtaops_builder by_gemm, by_alu;
 
 	vtaops_begin(&by_gemm, &l->p->core, NULL, 0, NULL, 0, 0);
 	vtaops_begin(&by_alu, &l->p->core, NULL, 0, NULL, 0, 0);
 	vtaops_conv2d(&by_gemm, conv);
-	lower_depthwise(&by_alu, conv, wgt);
+	lower_depthwise(&by_alu, conv, c);
 	if (by_alu.error || (!by_gemm.error && by_gemm.cycles <= by_alu.cycles))
 		return vtaops_conv2d(&l->b, conv);
-	return lower_depthwise(&l->b, conv, wgt);
+	return lower_depthwise(&l->b, conv, c);
 }
 
 static int lower_conv(struct lowering *l, const struct vtac_node *node)
@@ -229,7 +260,7 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 		.inp = lower_tensor(node->in[0]), .wgt = c->wgt,
 		.out = lower_tensor(node->out[0]),
 		.res = res ? lower_tensor(res) : 0, .res_shift = node->post.res_shift,
-		.res_muls = c->res_muls, .n = x.n, .in = x.c, .h = x.h, .w = x.w,
+		.res_muls = c->res_muls, .start = c->start, .n = x.n, .in = x.c, .h = x.h, .w = x.w,
 		.units = (uint32_t)node->out[0]->dims[1],
 		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
 		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],
@@ -239,6 +270,8 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 		.transposed = node->op == VTAC_CONV_TRANSPOSE, .post = post_of(l, node),
 	};
 
+	if (c->start)
+		op.post.bias = 0;
 	if (op.transposed) {
 		/*
 		 * Padding is explicit before; behind, the output's size decides how much is cut
@@ -252,20 +285,24 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 		op.end_h = (int32_t)(w->pad[2] - w->pad[0]);
 		op.end_w = (int32_t)(w->pad[3] - w->pad[1]);
 	}
-	return c->depthwise ? lower_by_channel(l, &op, c->depthwise) : vtaops_conv2d(&l->b, &op);
+	return c->depthwise ? lower_by_channel(l, &op, c) : vtaops_conv2d(&l->b, &op);
 }
 
 static int lower_gemm(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0], *w = node->in[1];
 	const struct vtac_tensor *res = node->n_in > 3 ? node->in[3] : NULL;
+	const struct lowered *c = constants_of(l, node);
+	struct vtaops_post post = post_of(l, node);
 
+	if (c->start)
+		post.bias = 0;
 	return vtaops_dense(&l->b, &(struct vtaops_dense) {
-		.inp = lower_tensor(x), .wgt = constants_of(l, node)->wgt,
+		.inp = lower_tensor(x), .wgt = c->wgt, .start = c->start,
 		.out = lower_tensor(node->out[0]), .res = res ? lower_tensor(res) : 0,
 		.res_shift = node->post.res_shift, .n = (uint32_t)x->dims[0],
 		.in = (uint32_t)w->dims[1], .units = (uint32_t)w->dims[0],
-		.post = post_of(l, node) });
+		.post = post });
 }
 
 /* Its scratch memory is behind all tensors: nodes of the card take turns. */

@@ -57,6 +57,12 @@ struct vtac_program {
  */
 int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac_options *opt,
 		 uint64_t *cycles, const char **why);
+/*
+ * sum_start.c: the value at which a sum begins so that the multiplier makes a bias of it:
+ *	start * mul = bias mod 2^32
+ * Returns false if none is at most @least, the least of OUT, as struct vtaops_conv2d needs it.
+ */
+bool vtac_sum_start(int32_t mul, int32_t bias, int32_t least, int32_t *start);
 /* Is operand @i of two a value for each channel, and the other of the output's shape? */
 bool vtac_is_channel_operand(const struct vtac_node *node, unsigned int i);
 

@@ -14,6 +14,7 @@
 
 #include "crew.h"
 #include "ir/kernel.h"
+#include "lower/program.h"
 #include "quant_impl.h"
 
 /* One layer. Weights [channels][taps], [in / groups][kh][kw] of a convolution. */
@@ -555,6 +556,44 @@ static int round_together(struct sums *s)
 	return 0;
 }
 
+/* ---- biases that sums can begin with ---- */
+
+/* A bias may move by so many parts of an output's step. */
+#define BIAS_PARTS	128
+/*
+ * Every second bias has a start, of those that the multiplier's power of two divides, but not every
+ * second of each few.
+ */
+#define BIAS_TRIES	4096
+
+/* Returns the bias next to that of channel @c that a start stands for (sum_start.c), or its own. */
+static int32_t bias_with_start(const struct sums *s, int64_t c)
+{
+	int64_t far = (INT64_C(1) << s->shift[c]) / BIAS_PARTS, least, most;
+	int64_t tries = BIAS_TRIES * (int64_t)(s->mul[c] & -s->mul[c]);
+	int32_t start;
+
+	sum_bounds(s, c, &least, &most);
+	for (int64_t i = 0; i <= 2 * far && i < tries; i++) {
+		int64_t at = s->offset[c] + (i % 2 ? -(i + 1) / 2 : i / 2);
+
+		if (least * s->mul[c] + at < INT32_MIN || most * s->mul[c] + at > INT32_MAX)
+			continue;
+		if (vtac_sum_start(s->mul[c], (int32_t)at, -(s->q->in_top + 1), &start))
+			return (int32_t)at;
+	}
+	return s->offset[c];
+}
+
+/* A layer without bias needs no start. */
+static void move_biases(struct sums *s)
+{
+	if (vtac_all_same(s->offset, s->channels) && !s->offset[0])
+		return;
+	for (int64_t c = 0; c < s->channels; c++)
+		s->offset[c] = bias_with_start(s, c);
+}
+
 /* ---- what the graph gets ---- */
 
 static int keep_weights(struct sums *s)
@@ -592,6 +631,8 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 		return vtac_fail(q->g, node, "Its residual cannot be aligned with its sums.");
 	if (err || (node->hessian && round_together(&s)) || keep_weights(&s))
 		return -1;
+	if (!(s.sr > 0))
+		move_biases(&s);
 	node->post.bias = s.offset;
 	node->post.res_mul = s.res_mul;
 	node->post.mul = s.mul;
