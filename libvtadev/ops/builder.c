@@ -85,6 +85,7 @@ void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
 	*b = (struct vtaops_builder) {
 		.core = core, .insn = insn, .insn_max = insn_max,
 		.uop = uop, .uop_max = uop_max, .uop_addr = uop_addr,
+		.barrier.stored_from = UINT64_MAX,
 	};
 	if (uop_addr % 4)
 		ops_fail(b, VTAOPS_EALIGN, "the micro-ops' address is not a multiple of 4");
@@ -105,11 +106,39 @@ void ops_signal(struct vtaops_builder *b, unsigned int pushes)
 		ops_fail(b, VTAOPS_ECORE, "an operator leaves tokens behind");
 }
 
+static void end_operator(struct vtaops_builder *b)
+{
+	unsigned int pops = b->pops;
+
+	b->barrier.pending = 0;
+	b->barrier.stored_from = UINT64_MAX;
+	b->barrier.stored_end = 0;
+	b->pops = 0;
+	while (b->barrier.to_load) {
+		b->barrier.to_load--;
+		ops_wait(b, VTA_ISA_POP_NEXT);
+		ops_carry(b, VTA_ISA_INP);
+	}
+	while (b->barrier.to_compute) {
+		b->barrier.to_compute--;
+		ops_wait(b, VTA_ISA_POP_NEXT);
+		ops_carry(b, VTA_ISA_ACC);
+	}
+	ops_carry(b, VTA_ISA_ACC);
+	ops_signal(b, VTA_ISA_PUSH_PREV);
+	ops_wait(b, VTA_ISA_POP_NEXT);
+	ops_carry(b, VTA_ISA_INP);
+	b->pops = pops;
+}
+
 static void emit(struct vtaops_builder *b, enum ops_module module, uint64_t cycles,
 		 struct vta_isa_insn insn)
 {
 	if (b->error)
 		return;
+	if (b->barrier.pending && !b->barrier.early)
+		end_operator(b);
+	b->barrier.early = 0;
 	if (!ops_time_insn(&b->time, module, b->insns, cycles, b->pops)) {
 		ops_fail(b, VTAOPS_ECORE, "an operator waits for a token that never comes");
 		return;
@@ -151,6 +180,12 @@ uint32_t ops_element_bytes(const struct vtaops_core *c, enum vta_isa_memory type
 	return c->batch * c->block;
 }
 
+/* The device address behind the last byte of a LOAD or STORE */
+static uint64_t move_end(const struct ops_move *m, uint32_t bytes)
+{
+	return (m->dram + (m->rows - 1) * (uint64_t)m->stride + m->cols) * bytes;
+}
+
 /* Rows that follow each other in memory are one. */
 static void join_rows(struct vta_isa_move *m)
 {
@@ -189,7 +224,13 @@ void ops_load(struct vtaops_builder *b, const struct ops_move *m)
 
 void ops_store(struct vtaops_builder *b, const struct ops_move *m)
 {
+	uint64_t from = (uint64_t)m->dram * b->core->inp_bytes;
+
 	emit_move(b, OPS_STORE, m, VTA_ISA_STORE);
+	if (!m->cols)
+		return;
+	b->barrier.stored_from = min_u64(b->barrier.stored_from, from);
+	b->barrier.stored_end = max_u64(b->barrier.stored_end, move_end(m, b->core->inp_bytes));
 }
 
 void ops_carry(struct vtaops_builder *b, enum vta_isa_memory type)
@@ -301,19 +342,42 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
 
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute)
 {
-	while (to_load--) {
-		ops_wait(b, VTA_ISA_POP_NEXT);
-		ops_carry(b, VTA_ISA_INP);
-	}
-	while (to_compute--) {
-		ops_wait(b, VTA_ISA_POP_NEXT);
-		ops_carry(b, VTA_ISA_ACC);
-	}
-	ops_carry(b, VTA_ISA_ACC);
-	ops_signal(b, VTA_ISA_PUSH_PREV);
-	ops_wait(b, VTA_ISA_POP_NEXT);
-	ops_carry(b, VTA_ISA_INP);
+	if (b->barrier.pending)
+		end_operator(b);
+	b->barrier.pending = 1;
+	b->barrier.to_load = to_load;
+	b->barrier.to_compute = to_compute;
+	b->barrier.wgt_at = 0;
+	b->barrier.wgt_used = to_load ? ops_depth(b->core->log_wgt_depth) : 0;
 	b->uop_sram = 0;
+}
+
+void ops_barrier_wgt(struct vtaops_builder *b, uint32_t at, uint32_t used)
+{
+	b->barrier.wgt_at = at;
+	b->barrier.wgt_used = used;
+}
+
+bool ops_load_early(struct vtaops_builder *b, const struct ops_move *m)
+{
+	struct vtaops_barrier *barrier = &b->barrier;
+	uint64_t from = (uint64_t)m->dram * b->core->wgt_bytes;
+	uint64_t end = move_end(m, b->core->wgt_bytes);
+
+	if (!barrier->pending || (from < barrier->stored_end && barrier->stored_from < end) ||
+	    (m->sram < barrier->wgt_at + barrier->wgt_used &&
+	     barrier->wgt_at < m->sram + m->rows * m->cols))
+		return false;
+	/* All steps but the last are done then. */
+	for (; barrier->to_load > 1; barrier->to_load--) {
+		ops_wait(b, VTA_ISA_POP_NEXT);
+		if (barrier->to_load > 2) {
+			barrier->early = 1;
+			ops_carry(b, VTA_ISA_INP);
+		}
+	}
+	barrier->early = 1;
+	return true;
 }
 
 uint32_t ops_element(struct vtaops_builder *b, uint32_t addr, uint64_t elements, uint32_t bytes)

@@ -38,6 +38,7 @@ struct pipe {
 	const struct layer *l;
 	const struct tile *t;
 	uint32_t params;		/* where the per-channel values are */
+	uint32_t wgt_base, wgt_first;	/* where the parts of wgt are; the one that is filled first */
 	uint32_t steps, tiles;		/* begun so far */
 	uint32_t popped;		/* steps that load knows to be done */
 	uint32_t inp_loads, wgt_loads, param_loads;
@@ -83,9 +84,19 @@ static uint32_t inp_index(const struct pipe *p)
 	return part(p->inp_loads, p->t->inp_parts) * p->t->ic * p->t->ih * p->t->iw;
 }
 
+static uint32_t wgt_part(const struct pipe *p)
+{
+	return part(p->wgt_loads + p->wgt_first, p->t->wgt_parts);
+}
+
+static uint32_t wgt_elements(const struct tile *t)
+{
+	return t->oc * t->ic * t->kh * t->kw;
+}
+
 static uint32_t wgt_index(const struct pipe *p)
 {
-	return part(p->wgt_loads, p->t->wgt_parts) * p->t->oc * p->t->ic * p->t->kh * p->t->kw;
+	return p->wgt_base + wgt_part(p) * wgt_elements(p->t);
 }
 
 /* Micro-ops of one phase: every output block times every input block and tap. */
@@ -118,7 +129,7 @@ static uint32_t sum_kernel(struct pipe *p)
 {
 	const struct tile *t = p->t;
 	struct kernel *k = &p->kernel[part(p->inp_loads, t->inp_parts)]
-				     [part(p->wgt_loads, t->wgt_parts)][acc_part(p)];
+				     [wgt_part(p)][acc_part(p)];
 	uint32_t count = 0;
 
 	if (k->made)
@@ -172,22 +183,32 @@ static void load_input(struct pipe *p, const struct place *at)
 	ops_load_planes(p->b, &r, t->ic);
 }
 
-static void load_weights(struct pipe *p, const struct place *at)
+static struct ops_move weights_at(const struct pipe *p, const struct place *at)
 {
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
 	uint32_t row = l->ic * l->y.taps * l->x.taps;
-	struct ops_move m = { .type = VTA_ISA_WGT, .cols = t->ic * t->kh * t->kw };
-	/* The distance of rows in memory has 16 bits. */
-	uint32_t loads = row > SIZE_MAX_16 ? t->oc : 1;
+
+	return (struct ops_move) {
+		.type = VTA_ISA_WGT, .sram = wgt_index(p),
+		.dram = l->wgt + (at->group * l->oc + at->oc) * row +
+			(at->ic * l->y.taps + at->ky) * l->x.taps + at->kx,
+		.rows = t->oc, .cols = t->ic * t->kh * t->kw, .stride = t->oc > 1 ? row : 0 };
+}
+
+static void load_weights(struct pipe *p, const struct place *at)
+{
+	struct ops_move m;
 
 	p->wgt_loads++;
-	m.sram = wgt_index(p);
-	m.dram = l->wgt + (at->group * l->oc + at->oc) * row +
-		 (at->ic * l->y.taps + at->ky) * l->x.taps + at->kx;
-	m.rows = t->oc / loads;
-	m.stride = m.rows > 1 ? row : 0;
-	for (uint32_t i = 0; i < loads; i++, m.sram += m.cols, m.dram += row)
+	m = weights_at(p, at);
+	if (m.stride <= SIZE_MAX_16) {
+		ops_load(p->b, &m);
+		return;
+	}
+	/* The distance of rows in memory has 16 bits. */
+	m.rows = 1;
+	for (uint32_t i = 0; i < p->t->oc; i++, m.sram += m.cols, m.dram += m.stride)
 		ops_load(p->b, &m);
 }
 
@@ -442,6 +463,37 @@ static void places(struct pipe *p, struct place at)
 	}
 }
 
+/*
+ * Load the first weights while the operator before still computes and stores, if there is room that
+ * its last step does not use: at the scratchpad's beginning or end, or behind what is used.
+ */
+static void load_early(struct pipe *p)
+{
+	struct vtaops_builder *b = p->b;
+	uint32_t parts = p->t->wgt_parts;
+	uint32_t last = ops_depth(b->core->log_wgt_depth) - parts * wgt_elements(p->t);
+	uint32_t behind = b->barrier.wgt_at + b->barrier.wgt_used;
+	const uint32_t bases[] = { 0, min_u32(behind, last), last };
+	const struct place first = { 0 };
+
+	p->wgt_loads = 1;
+	for (unsigned int i = 0; i < parts * sizeof(bases) / sizeof(bases[0]); i++) {
+		struct ops_move m;
+
+		p->wgt_base = bases[i / parts];
+		p->wgt_first = i % parts;
+		m = weights_at(p, &first);
+		if (m.stride <= SIZE_MAX_16 && ops_load_early(b, &m)) {
+			ops_load(b, &m);
+			p->wgt_at = first;
+			return;
+		}
+	}
+	p->wgt_base = 0;
+	p->wgt_first = 0;
+	p->wgt_loads = 0;
+}
+
 int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct tile *t)
 {
 	struct pipe p = { .b = b, .l = l, .t = t, .params = t->acc_parts * tile_elements(t) };
@@ -449,6 +501,7 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 
 	for (uint32_t i = 0; i < t->acc_parts; i++)
 		p.clipped[i] = (i + 1) * tile_elements(t) <= b->acc_clipped;
+	load_early(&p);
 	for (at.group = 0; at.group < l->groups && !b->error; at.group++) {
 		if (t->hold_inp) {
 			places(&p, at);
@@ -460,6 +513,7 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 		}
 	}
 	ops_barrier(b, p.steps - p.popped, min_u32(p.tiles, t->acc_parts));
+	ops_barrier_wgt(b, wgt_index(&p), wgt_elements(t));
 	b->acc_clipped = min_u32(p.tiles, t->acc_parts) * tile_elements(t);
 	return b->error;
 }

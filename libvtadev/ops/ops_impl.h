@@ -67,11 +67,18 @@ void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt)
 uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count);
 
 /*
- * Take up the tokens that a pipeline left behind (@to_load for the load
- * module, @to_compute from the store module), and let no load of what follows
+ * End an operator: before the next instruction take up the tokens that its pipeline left behind
+ * (@to_load for the load module, @to_compute from the store module), and let no load of what follows
  * begin before all stores so far are done.
  */
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute);
+/* The last of these @to_load steps uses no wgt elements but @used from @at on. */
+void ops_barrier_wgt(struct vtaops_builder *b, uint32_t at, uint32_t used);
+/*
+ * Let the next instruction, the LOAD @m of WGT, begin before the barrier. Returns false if there is
+ * none, if the LOAD would overwrite what is in use, or if it might read what is not stored yet.
+ */
+bool ops_load_early(struct vtaops_builder *b, const struct ops_move *m);
 
 /* Bytes of an element in memory. */
 uint32_t ops_element_bytes(const struct vtaops_core *core, enum vta_isa_memory type);
@@ -123,6 +130,11 @@ static inline uint32_t ops_part_channels(const struct vtaops_core *core, uint32_
 }
 
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }

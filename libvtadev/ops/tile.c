@@ -262,10 +262,11 @@ static int fail_layer(struct vtaops_builder *b, const struct layer *l)
 
 static uint64_t exact(const struct vtaops_builder *b, const struct layer *l, const struct tile *t)
 {
-	struct vtaops_builder count;
+	struct vtaops_builder count = *b;
 
-	vtaops_begin(&count, b->core, NULL, 0, NULL, 0, 0);
-	return ops_run_layer(&count, l, t) ? UINT64_MAX : count.cycles;
+	count.insn = NULL;
+	count.uop = NULL;
+	return ops_run_layer(&count, l, t) ? UINT64_MAX : count.cycles - b->cycles;
 }
 
 int ops_choose_tile(struct vtaops_builder *b, const struct layer *l, struct tile *best)

@@ -87,6 +87,14 @@ struct vtaops_time {
 	uint8_t last;				/* module of the last instruction */
 };
 
+/* The end of an operator, which the next one's first instruction emits; likewise private. */
+struct vtaops_barrier {
+	uint8_t pending, early;			/* early: the next instruction does not wait */
+	unsigned int to_load, to_compute;	/* tokens that the operator left behind */
+	uint32_t wgt_at, wgt_used;		/* wgt elements that its last step uses */
+	uint64_t stored_from, stored_end;	/* device addresses that it stores to */
+};
+
 struct vtaops_builder {
 	const struct vtaops_core *core;
 	struct vtaops_insn *insn;	/* storage, may be NULL */
@@ -102,6 +110,7 @@ struct vtaops_builder {
 	uint32_t acc_clipped;		/* so many accumulators hold values of OUT's range */
 	unsigned int pops;		/* of the next instruction */
 	struct vtaops_time time;
+	struct vtaops_barrier barrier;
 	char text[120];
 };
 
