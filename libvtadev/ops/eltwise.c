@@ -28,7 +28,7 @@ static void operand(struct pass *p, uint32_t i, uint32_t at, uint32_t n, uint32_
 	unsigned int shift = i ? p->op->b_shift : p->op->a_shift;
 
 	ops_fetch(p->b, &p->fetch, &(struct ops_region) {
-		.dram = p->operand[i] + at, .h = 1, .w = n, .rows = 1, .cols = n }, acc, uop);
+		.dram = p->operand[i] + at, .h = 1, .w = n, .rows = 1, .cols = n }, 1, acc, uop);
 	if (shift)
 		ops_alu_imm(p->b, &(struct ops_loop) {
 			.bgn = uop, .end = uop + 1, .iter_out = 1, .iter_in = n, .dst_in = 1 },

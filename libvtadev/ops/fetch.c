@@ -20,18 +20,18 @@ uint32_t ops_fetch_max(const struct vtaops_builder *b, const struct ops_fetch *f
 }
 
 void ops_fetch(struct vtaops_builder *b, struct ops_fetch *f, const struct ops_region *r,
-	       uint32_t acc, uint32_t uop)
+	       uint32_t planes, uint32_t acc, uint32_t uop)
 {
 	struct ops_region to = *r;
 	struct ops_loop all = {
-		.bgn = uop, .end = uop + 1, .iter_out = r->rows, .iter_in = r->cols,
+		.bgn = uop, .end = uop + 1, .iter_out = planes * r->rows, .iter_in = r->cols,
 		.dst_out = r->cols, .dst_in = 1, .src_out = r->cols, .src_in = 1,
 	};
 
 	if (!f->by_gemm) {
 		to.type = VTA_ISA_ACC_8BIT;
 		to.sram = acc;
-		ops_load_region(b, &to);
+		ops_load_planes(b, &to, planes);
 		return;
 	}
 	/* The accumulators may wait for the store module; the load module does not. */
@@ -43,7 +43,7 @@ void ops_fetch(struct vtaops_builder *b, struct ops_fetch *f, const struct ops_r
 			.type = VTA_ISA_WGT, .dram = f->identity, .rows = 1, .cols = 1 });
 	to.type = VTA_ISA_INP;
 	to.sram = 0;
-	ops_load_region(b, &to);
+	ops_load_planes(b, &to, planes);
 	ops_signal(b, VTA_ISA_PUSH_NEXT);
 	ops_wait(b, VTA_ISA_POP_PREV);
 	ops_gemm(b, &all, false);

@@ -92,7 +92,7 @@ static struct ops_loop loop_of(uint32_t uop, uint32_t n)
 static void fetch(struct pass *p, uint32_t at, uint32_t n, uint32_t acc, uint32_t uop)
 {
 	ops_fetch(p->b, &p->fetch, &(struct ops_region) {
-		.dram = p->a + at, .h = 1, .w = n, .rows = 1, .cols = n }, acc, uop);
+		.dram = p->a + at, .h = 1, .w = n, .rows = 1, .cols = n }, 1, acc, uop);
 }
 
 static void clip(struct pass *p, const struct ops_loop *loop, int lo, int hi)

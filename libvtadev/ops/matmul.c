@@ -214,7 +214,7 @@ static void gather_step(struct job *j, uint32_t head, uint32_t col, uint32_t blo
 		.dram = j->src + head / op->heads * j->b_at.image +
 			head % op->heads * j->b_at.head + col,
 		.h = j->rows, .w = j->b_at.stride, .y = block * j->each,
-		.rows = count * j->each, .cols = 1 }, acc, j->uops[part]);
+		.rows = count * j->each, .cols = 1 }, 1, acc, j->uops[part]);
 	if (j->mask && op->b_turned && col == j->cols - 1)
 		apply_mask(j, j->mask_uops[part], count * j->each);
 	ops_signal(j->b, VTA_ISA_PUSH_NEXT);

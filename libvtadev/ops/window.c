@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pooling and depthwise convolution by ALU: channels do not meet, so one block
- * of them is worked on at a time. A tile of outputs, the inputs that it needs and
- * per-channel values are among the accumulators, twice, so that the store
- * module writes one tile while the next is computed.
+ * Pooling and depthwise convolution by ALU: channels do not meet, so a plane of
+ * one block of them is worked on at a time, or several small ones. A tile of outputs,
+ * the inputs that it needs and per-channel values are among the accumulators, twice, so
+ * that the store module writes one tile while the next is computed.
  *
  * Sums, greatest values and products are made tap by tap: a micro-op for each
  * tap, the loops over outputs; or, where a tile has fewer outputs than taps, a
@@ -28,6 +28,7 @@ struct window {
 };
 
 struct tile {
+	uint32_t planes;		/* more than one if all of their outputs fit */
 	uint32_t oh, ow;
 	uint32_t rows;			/* of taps in a step */
 	uint32_t ih, iw;
@@ -67,17 +68,17 @@ static uint32_t inp_at(const struct pipe *p)
 	const struct tile *t = p->t;
 	uint32_t outs = t->oh * t->ow * (p->w->kind == KIND_MAC ? 2 : 1);
 
-	return p->tiles % t->parts * (t->ih * t->iw + outs);
+	return p->tiles % t->parts * t->planes * (t->ih * t->iw + outs);
 }
 
 static uint32_t out_at(const struct pipe *p)
 {
-	return inp_at(p) + p->t->ih * p->t->iw;
+	return inp_at(p) + p->t->planes * p->t->ih * p->t->iw;
 }
 
 static uint32_t product_at(const struct pipe *p)
 {
-	return out_at(p) + p->t->oh * p->t->ow;
+	return out_at(p) + p->t->planes * p->t->oh * p->t->ow;
 }
 
 static uint32_t tap_uops(const struct pipe *p)
@@ -95,9 +96,12 @@ static uint32_t tap_uops(const struct pipe *p)
 	}
 	for (uint32_t y = 0; y < rows; y++)
 		for (uint32_t x = 0; x < cols; x++)
-			ops_uop(p->b, dst + (t->by_output ? y * t->ow + x : 0),
-				inp_at(p) + y * step_y * t->iw + x * step_x, 0);
-	return ops_uop_load(p->b, rows * cols);
+			for (uint32_t i = 0; i < t->planes; i++)
+				ops_uop(p->b, dst + i * t->oh * t->ow +
+					(t->by_output ? y * t->ow + x : 0),
+					inp_at(p) + i * t->ih * t->iw + y * step_y * t->iw +
+					x * step_x, 0);
+	return ops_uop_load(p->b, rows * cols * t->planes);
 }
 
 static const struct uops *part_uops(struct pipe *p)
@@ -109,7 +113,7 @@ static const struct uops *part_uops(struct pipe *p)
 		return u;
 	ops_uop(p->b, inp_at(p), 0, 0);
 	u->inp = ops_uop_load(p->b, 1);
-	u->post = ops_post_uops(p->b, &p->post, out_at(p), p->params, 1);
+	u->post = ops_post_uops(p->b, &p->post, out_at(p), p->params, p->t->planes);
 	u->taps = tap_uops(p);
 	if (p->w->kind == KIND_MAC) {
 		for (uint32_t i = 0; i < taps; i++)
@@ -130,15 +134,17 @@ struct need {
 static struct need needs(const struct window *w, const struct tile *t, const struct ops_post *post)
 {
 	uint64_t taps = (uint64_t)w->y.taps * w->x.taps;
-	uint64_t outs = (uint64_t)t->oh * t->ow, inputs = (uint64_t)t->ih * t->iw;
+	uint64_t outs = (uint64_t)t->planes * t->oh * t->ow;
+	uint64_t inputs = (uint64_t)t->planes * t->ih * t->iw;
 	bool mac = w->kind == KIND_MAC;
 
 	return (struct need) {
 		.inp = inputs,
-		.acc = t->parts * (inputs + outs * (mac ? 2 : 1)) + post->vectors +
-		       (mac ? taps : 0),
+		.acc = t->parts * (inputs + outs * (mac ? 2 : 1)) +
+		       (uint64_t)post->vectors * t->planes + (mac ? taps : 0),
 		.uop = t->parts * (1 + ops_post_uop_count(post) + (mac ? taps + 1 : 0) +
-				   (t->by_output ? outs : (uint64_t)t->rows * w->x.taps)) + 1,
+				   (t->by_output ? outs :
+				    (uint64_t)t->planes * t->rows * w->x.taps)) + 1,
 	};
 }
 
@@ -178,19 +184,45 @@ static bool find_tile(const struct pipe *p, struct tile *t)
 	return false;
 }
 
+/* Can a tile have several planes, with a tile of all outputs of one? Padding is covered by plane. */
+static bool can_join(const struct pipe *p, const struct tile *t)
+{
+	const struct window *w = p->w;
+	bool padded = reach(&w->y, w->y.out, w->y.taps) > w->y.in || w->y.pad ||
+		      reach(&w->x, w->x.out, w->x.taps) > w->x.in || w->x.pad;
+
+	return t->oh == w->y.out && t->ow == w->x.out && t->rows == w->y.taps &&
+	       (uint64_t)t->oh * t->ow <= ITER_MAX && w->kind != KIND_MAC && (w->kind != KIND_MAX || !padded);
+}
+
+/* The most blocks of an image that are a part of all. */
+static void join_planes(const struct pipe *p, struct tile *t)
+{
+	uint32_t most = can_join(p, t) ? p->w->blocks : 1;
+
+	for (t->planes = most; t->planes > 1; t->planes--)
+		if (p->w->blocks % t->planes == 0 && fits(p, t) &&
+		    (uint64_t)t->planes * t->ih <= ITER_MAX)
+			return;
+	set_inputs(p->w, t);
+}
+
 static bool choose_tile(const struct pipe *p, struct tile *t)
 {
+	t->planes = 1;
 	for (t->parts = 2; t->parts; t->parts--)
 		for (t->rows = p->w->y.taps; t->rows; t->rows /= 2)
-			if (find_tile(p, t))
+			if (find_tile(p, t)) {
+				join_planes(p, t);
 				return true;
+			}
 	return false;
 }
 
 static int fail_pipe(struct pipe *p)
 {
 	const struct vtaops_core *c = p->b->core;
-	struct tile t = { .oh = 1, .ow = 1, .rows = 1, .parts = 1 };
+	struct tile t = { .planes = 1, .oh = 1, .ow = 1, .rows = 1, .parts = 1 };
 	struct need n;
 
 	set_inputs(p->w, &t);
@@ -241,7 +273,7 @@ static void cover_padding(struct pipe *p, const struct ops_region *r)
 	p->b->uop_sram = after;
 }
 
-/* The loops over a tile's outputs. */
+/* The loops over the outputs of a tile's first plane. */
 static struct ops_loop outputs(const struct pipe *p, uint32_t bgn, uint32_t count)
 {
 	return (struct ops_loop) {
@@ -256,13 +288,13 @@ static void take_taps(struct pipe *p, const struct uops *u, enum vta_isa_alu op,
 {
 	const struct tile *t = p->t;
 	const struct window *w = p->w;
-	struct ops_loop l = outputs(p, u->taps, first ? 1 : rows * w->x.taps);
+	struct ops_loop l = outputs(p, u->taps, t->planes * (first ? 1 : rows * w->x.taps));
 
 	l.src_out = w->y.stride * t->iw;
 	l.src_in = w->x.stride;
 	if (t->by_output)
 		l = (struct ops_loop) {
-			.bgn = u->taps, .end = u->taps + t->oh * t->ow,
+			.bgn = u->taps, .end = u->taps + t->planes * t->oh * t->ow,
 			.iter_out = first ? 1 : rows, .iter_in = first ? 1 : w->x.taps,
 			.src_out = w->y.dilation * t->iw, .src_in = w->x.dilation,
 		};
@@ -296,6 +328,12 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 	const struct uops *u = part_uops(p);
 	struct ops_loop all = outputs(p, u->post, 1);
 
+	if (t->planes > 1) {
+		all.iter_out = t->planes;
+		all.iter_in = t->oh * t->ow;
+		all.dst_out = all.iter_in;
+		all.src_out = 1;
+	}
 	if (p->tiles >= t->parts)
 		ops_wait(p->b, VTA_ISA_POP_NEXT);
 	ops_gemm(p->b, &all, true);
@@ -308,7 +346,7 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 			.rows = reach(&w->y, t->oh, rows), .cols = t->iw,
 		};
 
-		ops_fetch(p->b, &p->fetch, &r, inp_at(p), u->inp);
+		ops_fetch(p->b, &p->fetch, &r, t->planes, inp_at(p), u->inp);
 		if (w->kind == KIND_MAC) {
 			multiply(p, u, k * w->x.taps, rows);
 			continue;
@@ -325,7 +363,7 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 	ops_store(p->b, &(struct ops_move) {
 		.type = VTA_ISA_OUT, .sram = out_at(p),
 		.dram = w->out + (plane * w->y.out + y) * w->x.out + x,
-		.rows = t->oh, .cols = t->ow, .stride = w->x.out });
+		.rows = t->planes * t->oh, .cols = t->ow, .stride = w->x.out });
 	ops_signal(p->b, VTA_ISA_PUSH_PREV);
 	p->tiles++;
 }
@@ -337,16 +375,16 @@ static int run_pipe(struct pipe *p)
 	uint32_t taps = w->kind == KIND_MAC ? w->y.taps * w->x.taps : 0;
 	uint32_t outs = t->oh * t->ow * (w->kind == KIND_MAC ? 2 : 1);
 
-	p->weights = t->parts * (t->ih * t->iw + outs);
+	p->weights = t->parts * t->planes * (t->ih * t->iw + outs);
 	p->params = p->weights + taps;
 	if (w->kind == KIND_MAX) {
 		ops_uop(p->b, 0, 0, 0);
 		p->border = ops_uop_load(p->b, 1);
 	}
-	for (uint32_t plane = 0; plane < w->images * w->blocks; plane++) {
+	for (uint32_t plane = 0; plane < w->images * w->blocks; plane += t->planes) {
 		uint32_t block = plane % w->blocks;
 
-		ops_post_load(p->b, &p->post, p->params, block, 1);
+		ops_post_load(p->b, &p->post, p->params, block, t->planes);
 		if (taps)
 			ops_load(p->b, &(struct ops_move) {
 				.type = VTA_ISA_ACC, .sram = p->weights,
