@@ -9,7 +9,7 @@
 #include "layer.h"
 
 /* Number of tiles whose cycles are counted exactly, and their largest number of steps. */
-#define EXACT_TILES	6
+#define EXACT_TILES	16
 #define EXACT_STEPS	8192u
 
 struct choice {
