@@ -235,6 +235,12 @@ static int lower_depthwise(struct vtaops_builder *b, const struct vtaops_conv2d 
 		.dil_h = conv->dil_h, .dil_w = conv->dil_w, .post = post });
 }
 
+static int lower_sums(struct vtaops_builder *b, const struct vtaops_conv2d *conv,
+		      const struct lowered *c)
+{
+	return c->start ? vtaops_conv2d_start(b, conv, c->start) : vtaops_conv2d(b, conv);
+}
+
 /* By GEMM with zeros around, or by ALU: what takes fewer cycles. */
 static int lower_by_channel(struct lowering *l, const struct vtaops_conv2d *conv,
 			    const struct lowered *c)
@@ -243,10 +249,10 @@ static int lower_by_channel(struct lowering *l, const struct vtaops_conv2d *conv
 
 	vtaops_begin(&by_gemm, &l->p->core, NULL, 0, NULL, 0, 0);
 	vtaops_begin(&by_alu, &l->p->core, NULL, 0, NULL, 0, 0);
-	vtaops_conv2d(&by_gemm, conv);
+	lower_sums(&by_gemm, conv, c);
 	lower_depthwise(&by_alu, conv, c);
 	if (by_alu.error || (!by_gemm.error && by_gemm.cycles <= by_alu.cycles))
-		return vtaops_conv2d(&l->b, conv);
+		return lower_sums(&l->b, conv, c);
 	return lower_depthwise(&l->b, conv, c);
 }
 
@@ -260,7 +266,7 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 		.inp = lower_tensor(node->in[0]), .wgt = c->wgt,
 		.out = lower_tensor(node->out[0]),
 		.res = res ? lower_tensor(res) : 0, .res_shift = node->post.res_shift,
-		.res_muls = c->res_muls, .start = c->start, .n = x.n, .in = x.c, .h = x.h, .w = x.w,
+		.res_muls = c->res_muls, .n = x.n, .in = x.c, .h = x.h, .w = x.w,
 		.units = (uint32_t)node->out[0]->dims[1],
 		.kh = (uint32_t)w->kernel[0], .kw = (uint32_t)w->kernel[1],
 		.stride_h = (uint32_t)w->stride[0], .stride_w = (uint32_t)w->stride[1],
@@ -285,7 +291,7 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 		op.end_h = (int32_t)(w->pad[2] - w->pad[0]);
 		op.end_w = (int32_t)(w->pad[3] - w->pad[1]);
 	}
-	return c->depthwise ? lower_by_channel(l, &op, c) : vtaops_conv2d(&l->b, &op);
+	return c->depthwise ? lower_by_channel(l, &op, c) : lower_sums(&l->b, &op, c);
 }
 
 static int lower_gemm(struct lowering *l, const struct vtac_node *node)
@@ -294,15 +300,17 @@ static int lower_gemm(struct lowering *l, const struct vtac_node *node)
 	const struct vtac_tensor *res = node->n_in > 3 ? node->in[3] : NULL;
 	const struct lowered *c = constants_of(l, node);
 	struct vtaops_post post = post_of(l, node);
+	struct vtaops_dense op;
 
 	if (c->start)
 		post.bias = 0;
-	return vtaops_dense(&l->b, &(struct vtaops_dense) {
-		.inp = lower_tensor(x), .wgt = c->wgt, .start = c->start,
+	op = (struct vtaops_dense) {
+		.inp = lower_tensor(x), .wgt = c->wgt,
 		.out = lower_tensor(node->out[0]), .res = res ? lower_tensor(res) : 0,
 		.res_shift = node->post.res_shift, .n = (uint32_t)x->dims[0],
 		.in = (uint32_t)w->dims[1], .units = (uint32_t)w->dims[0],
-		.post = post });
+		.post = post };
+	return c->start ? vtaops_dense_start(&l->b, &op, c->start) : vtaops_dense(&l->b, &op);
 }
 
 /* Its scratch memory is behind all tensors: nodes of the card take turns. */

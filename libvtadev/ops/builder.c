@@ -85,8 +85,8 @@ void vtaops_begin(struct vtaops_builder *b, const struct vtaops_core *core,
 	*b = (struct vtaops_builder) {
 		.core = core, .insn = insn, .insn_max = insn_max,
 		.uop = uop, .uop_max = uop_max, .uop_addr = uop_addr,
-		.barrier.stored_from = UINT64_MAX,
 	};
+	ops_between(b)->stored_from = UINT64_MAX;
 	if (uop_addr % 4)
 		ops_fail(b, VTAOPS_EALIGN, "the micro-ops' address is not a multiple of 4");
 }
@@ -108,19 +108,18 @@ void ops_signal(struct vtaops_builder *b, unsigned int pushes)
 
 static void end_operator(struct vtaops_builder *b)
 {
-	unsigned int pops = b->pops;
+	struct ops_between *between = ops_between(b);
+	unsigned int pops = b->pops, to_load = between->to_load, to_compute = between->to_compute;
 
-	b->barrier.pending = 0;
-	b->barrier.stored_from = UINT64_MAX;
-	b->barrier.stored_end = 0;
+	between->pending = false;
+	between->stored_from = UINT64_MAX;
+	between->stored_end = 0;
 	b->pops = 0;
-	while (b->barrier.to_load) {
-		b->barrier.to_load--;
+	while (to_load--) {
 		ops_wait(b, VTA_ISA_POP_NEXT);
 		ops_carry(b, VTA_ISA_INP);
 	}
-	while (b->barrier.to_compute) {
-		b->barrier.to_compute--;
+	while (to_compute--) {
 		ops_wait(b, VTA_ISA_POP_NEXT);
 		ops_carry(b, VTA_ISA_ACC);
 	}
@@ -136,9 +135,11 @@ static void emit(struct vtaops_builder *b, enum ops_module module, uint64_t cycl
 {
 	if (b->error)
 		return;
-	if (b->barrier.pending && !b->barrier.early)
+	if (ops_between(b)->pending && !ops_between(b)->early)
 		end_operator(b);
-	b->barrier.early = 0;
+	if (b->error)
+		return;
+	ops_between(b)->early = false;
 	if (!ops_time_insn(&b->time, module, b->insns, cycles, b->pops)) {
 		ops_fail(b, VTAOPS_ECORE, "an operator waits for a token that never comes");
 		return;
@@ -209,8 +210,8 @@ static void emit_move(struct vtaops_builder *b, enum ops_module module, const st
 		.x_pad_0 = m->pad_left, .x_pad_1 = m->pad_right,
 	};
 
-	if (m->type == VTA_ISA_ACC || m->type == VTA_ISA_ACC_8BIT)
-		b->acc_clipped = m->cols ? 0 : b->acc_clipped;
+	if (!b->error && m->cols && (m->type == VTA_ISA_ACC || m->type == VTA_ISA_ACC_8BIT))
+		ops_between(b)->acc_clipped = 0;
 	join_rows(&fields);
 	emit(b, module, vta_isa_move_cycles(&fields, ops_element_bytes(b->core, m->type)),
 	     vta_isa_pack_move(opcode, &fields));
@@ -225,12 +226,13 @@ void ops_load(struct vtaops_builder *b, const struct ops_move *m)
 void ops_store(struct vtaops_builder *b, const struct ops_move *m)
 {
 	uint64_t from = (uint64_t)m->dram * b->core->inp_bytes;
+	struct ops_between *between = ops_between(b);
 
 	emit_move(b, OPS_STORE, m, VTA_ISA_STORE);
-	if (!m->cols)
+	if (b->error || !m->cols)
 		return;
-	b->barrier.stored_from = min_u64(b->barrier.stored_from, from);
-	b->barrier.stored_end = max_u64(b->barrier.stored_end, move_end(m, b->core->inp_bytes));
+	between->stored_from = min_u64(between->stored_from, from);
+	between->stored_end = max_u64(between->stored_end, move_end(m, b->core->inp_bytes));
 }
 
 void ops_carry(struct vtaops_builder *b, enum vta_isa_memory type)
@@ -261,7 +263,8 @@ static void loop(struct vtaops_builder *b, const struct vta_isa_loop *fields)
 {
 	struct vta_isa_shape s = shape_of(b->core);
 
-	b->acc_clipped = 0;
+	if (!b->error)
+		ops_between(b)->acc_clipped = 0;
 	emit(b, OPS_COMPUTE, vta_isa_loop_cycles(fields), vta_isa_pack_loop(&s, 0, fields));
 }
 
@@ -342,41 +345,42 @@ uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count)
 
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute)
 {
-	if (b->barrier.pending)
-		end_operator(b);
-	b->barrier.pending = 1;
-	b->barrier.to_load = to_load;
-	b->barrier.to_compute = to_compute;
-	b->barrier.wgt_at = 0;
-	b->barrier.wgt_used = to_load ? ops_depth(b->core->log_wgt_depth) : 0;
-	b->uop_sram = 0;
-}
+	struct ops_between *between = ops_between(b);
 
-void ops_barrier_wgt(struct vtaops_builder *b, uint32_t at, uint32_t used)
-{
-	b->barrier.wgt_at = at;
-	b->barrier.wgt_used = used;
+	if (!b->error && between->pending)
+		end_operator(b);
+	if (b->error)
+		return;
+	between->pending = true;
+	between->to_load = to_load;
+	between->to_compute = to_compute;
+	between->wgt_at = 0;
+	between->wgt_used = to_load ? ops_depth(b->core->log_wgt_depth) : 0;
+	b->uop_sram = 0;
 }
 
 bool ops_load_early(struct vtaops_builder *b, const struct ops_move *m)
 {
-	struct vtaops_barrier *barrier = &b->barrier;
+	struct ops_between *between = ops_between(b);
 	uint64_t from = (uint64_t)m->dram * b->core->wgt_bytes;
 	uint64_t end = move_end(m, b->core->wgt_bytes);
 
-	if (!barrier->pending || (from < barrier->stored_end && barrier->stored_from < end) ||
-	    (m->sram < barrier->wgt_at + barrier->wgt_used &&
-	     barrier->wgt_at < m->sram + m->rows * m->cols))
+	if (b->error || !between->pending ||
+	    (from < between->stored_end && between->stored_from < end) ||
+	    (m->sram < between->wgt_at + between->wgt_used &&
+	     between->wgt_at < m->sram + m->rows * m->cols))
 		return false;
 	/* All steps but the last are done then. */
-	for (; barrier->to_load > 1; barrier->to_load--) {
+	for (; between->to_load > 1; between->to_load--) {
 		ops_wait(b, VTA_ISA_POP_NEXT);
-		if (barrier->to_load > 2) {
-			barrier->early = 1;
+		if (between->to_load > 2) {
+			between->early = true;
 			ops_carry(b, VTA_ISA_INP);
 		}
+		if (b->error)
+			return false;
 	}
-	barrier->early = 1;
+	between->early = true;
 	return true;
 }
 

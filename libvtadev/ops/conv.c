@@ -47,7 +47,12 @@ int ops_lower_layer(struct vtaops_builder *b, struct layer *l, uint32_t inp, uin
 	return ops_run_layer(b, l, &t);
 }
 
-int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
+static int fail_start(struct vtaops_builder *b)
+{
+	return ops_fail(b, VTAOPS_EINVAL, "there are no values that sums begin with");
+}
+
+static int dense(struct vtaops_builder *b, const struct vtaops_dense *op, uint32_t start)
 {
 	const struct vtaops_core *c = b->core;
 	const struct axis one = {
@@ -72,8 +77,18 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
 		return ops_fail_fit(b, "a row of the matrix", max_u64(l.ic, l.oc), "blocks",
 				    SIZE_MAX_16);
 	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
-			       &(struct residual) { .addr = op->res, .start = op->start,
+			       &(struct residual) { .addr = op->res, .start = start,
 						    .shift = op->res_shift });
+}
+
+int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op)
+{
+	return dense(b, op, 0);
+}
+
+int vtaops_dense_start(struct vtaops_builder *b, const struct vtaops_dense *op, uint32_t start)
+{
+	return start ? dense(b, op, start) : fail_start(b);
 }
 
 static uint32_t or_one(uint32_t v)
@@ -166,7 +181,7 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
 	return 1;
 }
 
-int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
+static int conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start)
 {
 	const struct vtaops_core *c = b->core;
 	struct layer l = { .images = div_up(op->n, c->batch) };
@@ -194,5 +209,15 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 				    SIZE_MAX_16);
 	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
 			       &(struct residual) { .addr = op->res, .muls = op->res_muls,
-						    .start = op->start, .shift = op->res_shift });
+						    .start = start, .shift = op->res_shift });
+}
+
+int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
+{
+	return conv2d(b, op, 0);
+}
+
+int vtaops_conv2d_start(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start)
+{
+	return start ? conv2d(b, op, start) : fail_start(b);
 }

@@ -472,10 +472,12 @@ static void load_early(struct pipe *p)
 	struct vtaops_builder *b = p->b;
 	uint32_t parts = p->t->wgt_parts;
 	uint32_t last = ops_depth(b->core->log_wgt_depth) - parts * wgt_elements(p->t);
-	uint32_t behind = b->barrier.wgt_at + b->barrier.wgt_used;
+	uint32_t behind = ops_between(b)->wgt_at + ops_between(b)->wgt_used;
 	const uint32_t bases[] = { 0, min_u32(behind, last), last };
 	const struct place first = { 0 };
 
+	if (b->error)
+		return;
 	p->wgt_loads = 1;
 	for (unsigned int i = 0; i < parts * sizeof(bases) / sizeof(bases[0]); i++) {
 		struct ops_move m;
@@ -500,7 +502,7 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 	struct place at = { 0 };
 
 	for (uint32_t i = 0; i < t->acc_parts; i++)
-		p.clipped[i] = (i + 1) * tile_elements(t) <= b->acc_clipped;
+		p.clipped[i] = (i + 1) * tile_elements(t) <= ops_between(b)->acc_clipped;
 	load_early(&p);
 	for (at.group = 0; at.group < l->groups && !b->error; at.group++) {
 		if (t->hold_inp) {
@@ -513,7 +515,10 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 		}
 	}
 	ops_barrier(b, p.steps - p.popped, min_u32(p.tiles, t->acc_parts));
-	ops_barrier_wgt(b, wgt_index(&p), wgt_elements(t));
-	b->acc_clipped = min_u32(p.tiles, t->acc_parts) * tile_elements(t);
-	return b->error;
+	if (b->error)
+		return b->error;
+	ops_between(b)->wgt_at = wgt_index(&p);
+	ops_between(b)->wgt_used = wgt_elements(t);
+	ops_between(b)->acc_clipped = min_u32(p.tiles, t->acc_parts) * tile_elements(t);
+	return 0;
 }

@@ -4,6 +4,7 @@
 #define OPS_IMPL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "vta_isa.h"
 #include "vtaops.h"
@@ -67,13 +68,32 @@ void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt)
 uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count);
 
 /*
+ * What operators of a stream know of those before. It lies in the builder's text, which an error
+ * alone needs: programs allocate builders, so that they cannot grow. After an error it is not used.
+ */
+struct __attribute__((may_alias)) ops_between {
+	bool pending, early;		/* a barrier is to come; but behind the next instruction */
+	unsigned int to_load, to_compute;	/* tokens that the operator left behind */
+	uint32_t wgt_at, wgt_used;	/* wgt elements that its last step uses */
+	uint64_t stored_from, stored_end;	/* device addresses that it stores to */
+	uint32_t acc_clipped;		/* so many accumulators hold values of OUT's range */
+};
+
+_Static_assert(sizeof(struct ops_between) <= sizeof(((struct vtaops_builder *)0)->text) &&
+	       offsetof(struct vtaops_builder, text) % _Alignof(struct ops_between) == 0,
+	       "the text has room for the state between operators");
+
+static inline struct ops_between *ops_between(struct vtaops_builder *b)
+{
+	return (struct ops_between *)(void *)b->text;
+}
+
+/*
  * End an operator: before the next instruction take up the tokens that its pipeline left behind
  * (@to_load for the load module, @to_compute from the store module), and let no load of what follows
  * begin before all stores so far are done.
  */
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute);
-/* The last of these @to_load steps uses no wgt elements but @used from @at on. */
-void ops_barrier_wgt(struct vtaops_builder *b, uint32_t at, uint32_t used);
 /*
  * Let the next instruction, the LOAD @m of WGT, begin before the barrier. Returns false if there is
  * none, if the LOAD would overwrite what is in use, or if it might read what is not stored yet.

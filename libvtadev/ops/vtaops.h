@@ -87,14 +87,6 @@ struct vtaops_time {
 	uint8_t last;				/* module of the last instruction */
 };
 
-/* The end of an operator, which the next one's first instruction emits; likewise private. */
-struct vtaops_barrier {
-	uint8_t pending, early;			/* early: the next instruction does not wait */
-	unsigned int to_load, to_compute;	/* tokens that the operator left behind */
-	uint32_t wgt_at, wgt_used;		/* wgt elements that its last step uses */
-	uint64_t stored_from, stored_end;	/* device addresses that it stores to */
-};
-
 struct vtaops_builder {
 	const struct vtaops_core *core;
 	struct vtaops_insn *insn;	/* storage, may be NULL */
@@ -107,10 +99,8 @@ struct vtaops_builder {
 	const char *why;		/* after an error: a sentence, valid as long as *b */
 	/* Private: */
 	uint32_t uop_sram;		/* micro-ops in the scratchpad */
-	uint32_t acc_clipped;		/* so many accumulators hold values of OUT's range */
 	unsigned int pops;		/* of the next instruction */
 	struct vtaops_time time;
-	struct vtaops_barrier barrier;
 	char text[120];
 };
 
@@ -135,7 +125,8 @@ int vtaops_finish(struct vtaops_builder *b);
 
 /**
  * struct vtaops_work - the work of instructions that follow each other in a stream
- * @cycles: the stream's time grows by so many cycles (docs/isa.md, section 9)
+ * @cycles: the stream's time grows by so many cycles (docs/isa.md, section 9). Those of weights that
+ *          are loaded while the part before still computes are that part's.
  * @gemm_uops: micro-ops of GEMMs that multiply, each BATCH * BLOCK * BLOCK multiplications
  * @alu_cycles: cycles in which ALUs, and GEMMs with reset, execute micro-ops
  * @load_bytes: bytes of memory that LOADs read
@@ -143,7 +134,7 @@ int vtaops_finish(struct vtaops_builder *b);
  * @port_cycles: cycles in which the busiest of the three modules moves bytes
  *
  * No order of the same instructions takes fewer cycles than @gemm_uops + @alu_cycles, or than
- * @port_cycles.
+ * @port_cycles, from the begin of the first to the end of the last.
  */
 struct vtaops_work {
 	uint64_t cycles;
@@ -205,16 +196,10 @@ struct vtaops_post {
  * With a residual, a tensor of the output's shape and layout, the sums of a layer begin with
  * res << res_shift, or with res * res_muls of the output channel (only on a core with int8
  * inputs). The output must overlap neither the input nor the residual.
- *
- * start, instead of a residual: a vector (vtaops_pack_bias()) that the sums begin with, in 32 bits
- * that wrap. Each value is at most the least of OUT: such values take the place of older results by
- * MIN, which clears at the same time, and so costs 1 cycle of an element less than a bias. With a
- * multiplier, bias = start * mul mod 2^32 has many solutions as a rule.
  */
 struct vtaops_dense {
 	uint32_t inp, wgt, out;		/* device addresses */
 	uint32_t res;			/* likewise, 0 for none */
-	uint32_t start;			/* likewise; only without res */
 	unsigned int res_shift;		/* 0 to 31 */
 	uint32_t n, in, units;		/* rows, inputs and outputs of a row */
 	struct vtaops_post post;
@@ -226,6 +211,15 @@ struct vtaops_dense {
  * inp is [n][in], wgt [units][in], out [n][units]; all are packed (KH = KW = 1).
  */
 int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op);
+
+/*
+ * vtaops_dense_start() - the same with sums that begin with a vector instead of a residual:
+ *	acc[n][o] = start[o] + sum over i of inp[n][i] * wgt[o][i]
+ * in 32 bits, which wrap. @start is the device address of values (vtaops_pack_bias()) that are each
+ * at most the least of OUT: such values take the place of older results by MIN, which clears, too,
+ * and so costs an element 1 cycle less than a bias. If mul is odd, start * mul is any bias mod 2^32.
+ */
+int vtaops_dense_start(struct vtaops_builder *b, const struct vtaops_dense *op, uint32_t start);
 
 /*
  * A two-dimensional convolution (cross-correlation, as usual in machine learning) with zero
@@ -248,7 +242,6 @@ struct vtaops_conv2d {
 	uint32_t inp, wgt, out;		/* device addresses */
 	uint32_t res;			/* likewise, 0 for none */
 	uint32_t res_muls;		/* likewise, a vector (vtaops_pack_bias()): no res_shift */
-	uint32_t start;			/* likewise; only without res */
 	unsigned int res_shift;		/* 0 to 31 */
 	uint32_t n, in, h, w;		/* input: images, channels, size */
 	uint32_t units, kh, kw;		/* output channels, kernel */
@@ -266,6 +259,9 @@ struct vtaops_conv2d {
  * out [n][units][..out_h][..out_w], wgt [units][in][kh][kw]; all are packed.
  */
 int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op);
+
+/* vtaops_conv2d_start() - the same with sums that begin with a vector, as vtaops_dense_start() */
+int vtaops_conv2d_start(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start);
 
 /*
  * vtaops_conv2d_out_h() - output height; 0 for a shape without outputs

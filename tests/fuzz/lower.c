@@ -58,6 +58,7 @@ struct layer {
 	unsigned int kind, which;
 	struct vtaops_conv2d conv;
 	struct vtaops_dense dense;
+	uint32_t start;			/* of the sums of these two, or 0 */
 	struct vtaops_eltwise eltwise;
 	struct vtaops_window window;
 	struct vtaops_function function;
@@ -80,9 +81,11 @@ static int lower_layer(struct vtaops_builder *b, const void *arg)
 
 	switch (l->kind) {
 	case CONV:
-		return vtaops_conv2d(b, &l->conv);
+		return l->start ? vtaops_conv2d_start(b, &l->conv, l->start) :
+				  vtaops_conv2d(b, &l->conv);
 	case DENSE:
-		return vtaops_dense(b, &l->dense);
+		return l->start ? vtaops_dense_start(b, &l->dense, l->start) :
+				  vtaops_dense(b, &l->dense);
 	case ELTWISE:
 		return eltwise[l->which % 6](b, &l->eltwise);
 	case FUNCTION:
@@ -138,8 +141,9 @@ static struct vtaops_post make_post(struct machine *m, struct input *in, uint32_
 	return p;
 }
 
-static void add_conv(struct machine *m, struct input *in, struct vtaops_conv2d *op, enum fate *fate)
+static void add_conv(struct machine *m, struct input *in, struct layer *l, enum fate *fate)
 {
+	struct vtaops_conv2d *op = &l->conv;
 	const struct vtaops_core *c = &m->core;
 	unsigned int has = take_bytes(in, 1);
 	uint32_t oh, ow;
@@ -171,7 +175,7 @@ static void add_conv(struct machine *m, struct input *in, struct vtaops_conv2d *
 	if (has & 32)
 		op->res_muls = reserve(m, vtaops_bias_bytes(c, op->units), fate);
 	if (has & 64)
-		op->start = reserve(m, vtaops_bias_bytes(c, op->units), fate);
+		l->start = reserve(m, vtaops_bias_bytes(c, op->units), fate);
 	op->post = make_post(m, in, op->units, fate);
 	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	limit_work(ops_count3((uint64_t)oh * ow * op->n, (uint64_t)op->kh * op->kw,
@@ -179,8 +183,9 @@ static void add_conv(struct machine *m, struct input *in, struct vtaops_conv2d *
 		   fate);
 }
 
-static void add_dense(struct machine *m, struct input *in, struct vtaops_dense *op, enum fate *fate)
+static void add_dense(struct machine *m, struct input *in, struct layer *l, enum fate *fate)
 {
+	struct vtaops_dense *op = &l->dense;
 	const struct vtaops_core *c = &m->core;
 	unsigned int has = take_bytes(in, 1);
 
@@ -191,6 +196,8 @@ static void add_dense(struct machine *m, struct input *in, struct vtaops_dense *
 	op->wgt = reserve(m, vtaops_wgt_bytes(c, op->units, op->in, 1, 1), fate);
 	if (has & 1)
 		op->res = reserve(m, vtaops_act_bytes(c, op->n, op->units, 1, 1), fate);
+	if (has & 2)
+		l->start = reserve(m, vtaops_bias_bytes(c, op->units), fate);
 	op->post = make_post(m, in, op->units, fate);
 	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->units, 1, 1), fate);
 	limit_work(ops_count3(op->n, div_up(op->in, c->block), div_up(op->units, c->block)), fate);
@@ -396,9 +403,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	emulated_init(&m, &cfg, MEM_SIZE, CORE_ORDER_RANDOM, size);
 	if (l.kind == CONV)
-		add_conv(&m, &in, &l.conv, &fate);
+		add_conv(&m, &in, &l, &fate);
 	else if (l.kind == DENSE)
-		add_dense(&m, &in, &l.dense, &fate);
+		add_dense(&m, &in, &l, &fate);
 	else if (l.kind == ELTWISE)
 		add_eltwise(&m, &in, &l.eltwise, &fate);
 	else if (l.kind == FUNCTION)

@@ -161,9 +161,18 @@ static enum case_result check(struct run *r, lower_fn lower, const void *op, uin
 
 /* ---- Convolutions ----------------------------------------------------------- */
 
-static int lower_conv(struct vtaops_builder *b, const void *op)
+/* With a vector that the sums begin with, or 0 */
+struct started_conv {
+	struct vtaops_conv2d op;
+	uint32_t start;
+};
+
+static int lower_conv(struct vtaops_builder *b, const void *arg)
 {
-	return vtaops_conv2d(b, op);
+	const struct started_conv *conv = arg;
+
+	return conv->start ? vtaops_conv2d_start(b, &conv->op, conv->start) :
+			     vtaops_conv2d(b, &conv->op);
 }
 
 /* Finds the input that an output of a convolution, transposed or not, meets at a tap. */
@@ -215,6 +224,7 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 	uint32_t *acc = alloc_owned(r, op->n * image * sizeof(*acc));
 	int8_t *want = alloc_owned(r, op->n * image), *inp, *wgt;
 	struct post post = random_post(r, &op->post, op->units);
+	uint32_t start_at = 0;
 
 	snprintf(r->text, r->len,
 		 "conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u+%d,%d d=%u,%u o=%u,%u groups=%u %s",
@@ -243,7 +253,7 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 			acc[i] = ((uint32_t)res[i] << op->res_shift) *
 				 (uint32_t)muls[i / (oh * ow) % op->units];
 	} else if (!rnd(r, 3)) {
-		const int32_t *start = random_start(r, &op->start, op->units);
+		const int32_t *start = random_start(r, &start_at, op->units);
 
 		for (size_t i = 0; i < op->n * image; i++)
 			acc[i] = (uint32_t)start[i / (oh * ow) % op->units];
@@ -254,7 +264,8 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 			  ow);
 	for (size_t i = 0; i < op->n * image; i++)
 		want[i] = finish_value(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
-	return check(r, lower_conv, op, op->out, want, op->n, op->units, oh, ow);
+	return check(r, lower_conv, &(struct started_conv) { *op, start_at }, op->out, want, op->n,
+		     op->units, oh, ow);
 }
 
 /* As much padding behind as before, or any other. */
@@ -318,9 +329,18 @@ static enum case_result case_conv(struct run *r, enum case_kind kind)
 	return run_conv(r, &op, kind == CASE_RESIDUAL && r->c->log_inp_width == 3);
 }
 
-static int lower_dense(struct vtaops_builder *b, const void *op)
+/* As struct started_conv */
+struct started_dense {
+	struct vtaops_dense op;
+	uint32_t start;
+};
+
+static int lower_dense(struct vtaops_builder *b, const void *arg)
 {
-	return vtaops_dense(b, op);
+	const struct started_dense *dense = arg;
+
+	return dense->start ? vtaops_dense_start(b, &dense->op, dense->start) :
+			      vtaops_dense(b, &dense->op);
 }
 
 static enum case_result case_dense(struct run *r)
@@ -332,6 +352,7 @@ static enum case_result case_dense(struct run *r)
 	int8_t *want = alloc_owned(r, (size_t)op.n * op.units);
 	struct post post = random_post(r, &op.post, op.units);
 	int32_t *start = NULL;
+	uint32_t start_at = 0;
 
 	snprintf(r->text, r->len, "dense n=%u in=%u units=%u", op.n, op.in, op.units);
 	op.wgt = machine_alloc(r->m, vtaops_wgt_bytes(r->c, op.units, op.in, 1, 1));
@@ -340,7 +361,7 @@ static enum case_result case_dense(struct run *r)
 		res = new_tensor(r, &op.res, op.n, op.units, 1, 1);
 		op.res_shift = rnd(r, 8);
 	} else if (!rnd(r, 3)) {
-		start = random_start(r, &op.start, op.units);
+		start = random_start(r, &start_at, op.units);
 	}
 	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, op.n, op.units, 1, 1));
 	for (uint32_t n = 0; n < op.n; n++)
@@ -353,7 +374,8 @@ static enum case_result case_dense(struct run *r)
 				acc += product(inp[n * op.in + i], wgt[o * op.in + i]);
 			want[n * op.units + o] = finish_value(&post, o, acc);
 		}
-	return check(r, lower_dense, &op, op.out, want, op.n, op.units, 1, 1);
+	return check(r, lower_dense, &(struct started_dense) { op, start_at }, op.out, want, op.n,
+		     op.units, 1, 1);
 }
 
 /* ---- Element-wise, windows -------------------------------------------------- */

@@ -88,6 +88,11 @@ static int lower_conv(struct vtaops_builder *b, const void *op)
 	return vtaops_conv2d(b, op);
 }
 
+static int lower_conv_start(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_conv2d_start(b, op, 0x50000);
+}
+
 static int lower_dense(struct vtaops_builder *b, const void *op)
 {
 	return vtaops_dense(b, op);
@@ -447,6 +452,9 @@ TEST(test_refusals)
 	CHECK(wgt, 0x20080, VTAOPS_EALIGN);
 	CHECK(post.bias, 0x20, VTAOPS_EALIGN);
 	CHECK(out, 0xfffffff0, VTAOPS_EINVAL);
+	op = good;
+	op.res = 0x40000;
+	expect(&m, lower_conv_start, &op, VTAOPS_EINVAL);
 	op = good;
 	op.h = 1u << 20;
 	op.w = 1u << 12;
