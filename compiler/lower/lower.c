@@ -117,6 +117,7 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 {
 	struct vtac_graph *g = l->g;
 	unsigned int n = first;
+	uint64_t cycles;
 
 	while (n < g->n_nodes && g->nodes[n]->device == VTAC_CARD &&
 	       (n == first || !l->opt->one_by_one)) {
@@ -142,7 +143,15 @@ static int lower_region(struct lowering *l, unsigned int first, unsigned int *en
 		if (l->opt->progress)
 			l->opt->progress(l->opt->progress_priv, "lowering", i + 1, g->n_nodes);
 	}
-	return close_stream(l);
+	cycles = l->b.cycles;
+	if (close_stream(l))
+		return -1;
+	/* The last operator ends with the stream. */
+	while (n > first && !g->nodes[n - 1]->cycles)
+		n--;
+	if (n > first)
+		g->nodes[n - 1]->cycles += l->b.cycles - cycles;
+	return 0;
 }
 
 /* ---- the CPU ---- */
