@@ -227,7 +227,8 @@ static int lower_depthwise(struct vtaops_builder *b, const struct vtaops_conv2d 
 
 	post.bias = c->bias;
 	return vtaops_depthwise(b, &(struct vtaops_window) {
-		.inp = conv->inp, .out = conv->out, .wgt = c->depthwise, .n = conv->n, .c = conv->in,
+		.inp = conv->inp, .out = conv->out, .wgt = c->depthwise,
+		.n = conv->n, .c = conv->in,
 		.h = conv->h, .w = conv->w, .kh = conv->kh, .kw = conv->kw,
 		.stride_h = conv->stride_h, .stride_w = conv->stride_w,
 		.pad_h = conv->pad_h, .pad_w = conv->pad_w,

@@ -22,8 +22,8 @@ int ops_fetch_init(struct vtaops_builder *b, struct ops_fetch *f, uint32_t ident
 uint32_t ops_fetch_max(const struct vtaops_builder *b, const struct ops_fetch *f);
 
 /*
- * Bring a region (its type and sram are not used) of each of @planes planes that follow each other to
- * the accumulators from @acc on; @uop is a micro-op in the scratchpad with @acc, 0, 0.
+ * Bring a region (its type and sram are not used) of each of @planes planes that follow each other
+ * to the accumulators from @acc on; @uop is a micro-op in the scratchpad with @acc, 0, 0.
  */
 void ops_fetch(struct vtaops_builder *b, struct ops_fetch *f, const struct ops_region *r,
 	       uint32_t planes, uint32_t acc, uint32_t uop);

@@ -38,7 +38,7 @@ struct pipe {
 	const struct layer *l;
 	const struct tile *t;
 	uint32_t params;		/* where the per-channel values are */
-	uint32_t wgt_base, wgt_first;	/* where the parts of wgt are; the one that is filled first */
+	uint32_t wgt_base, wgt_first;	/* place of the parts of wgt; the one filled first */
 	uint32_t steps, tiles;		/* begun so far */
 	uint32_t popped;		/* steps that load knows to be done */
 	uint32_t inp_loads, wgt_loads, param_loads;
@@ -339,7 +339,7 @@ static uint32_t stored(const struct axis *a, uint32_t at, uint32_t size, uint32_
 	return to > from ? to - from : 0;
 }
 
-/* Where the tile's output (@y, @x) of block @o is in memory. */
+/* Returns the place in memory of the tile's output (@y, @x) of block @o. */
 static uint32_t output_at(const struct layer *l, const struct place *at, uint32_t o, uint32_t y,
 			  uint32_t x)
 {
@@ -380,7 +380,8 @@ static void store_tile(struct pipe *p, const struct place *at)
 {
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
-	uint32_t y, x, rows = stored(&l->y, at->y, t->oh, &y), cols = stored(&l->x, at->x, t->ow, &x);
+	uint32_t y, x, rows = stored(&l->y, at->y, t->oh, &y);
+	uint32_t cols = stored(&l->x, at->x, t->ow, &x);
 
 	ops_wait(p->b, VTA_ISA_POP_PREV);
 	if (l->rows)

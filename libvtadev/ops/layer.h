@@ -62,7 +62,7 @@ int ops_choose_tile(struct vtaops_builder *b, const struct layer *l, struct tile
 /* Emit the layer with this tile. */
 int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct tile *t);
 
-/* What the sums begin with, if not with zeros */
+/* Values that the sums begin with, if not with zeros */
 struct residual {
 	uint32_t addr, muls;	/* device addresses, 0: none */
 	uint32_t start;		/* likewise, instead of both */

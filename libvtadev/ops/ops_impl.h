@@ -68,8 +68,8 @@ void ops_uop(struct vtaops_builder *b, uint32_t dst, uint32_t src, uint32_t wgt)
 uint32_t ops_uop_load(struct vtaops_builder *b, uint32_t count);
 
 /*
- * What operators of a stream know of those before. It lies in the builder's text, which an error
- * alone needs: programs allocate builders, so that they cannot grow. After an error it is not used.
+ * A stream's state between operators. It lies in the builder's text, which an error alone needs:
+ * programs allocate builders, so that they cannot grow. After an error it is not used.
  */
 struct __attribute__((may_alias)) ops_between {
 	bool pending, early;		/* a barrier is to come; but behind the next instruction */
@@ -90,8 +90,8 @@ static inline struct ops_between *ops_between(struct vtaops_builder *b)
 
 /*
  * End an operator: before the next instruction take up the tokens that its pipeline left behind
- * (@to_load for the load module, @to_compute from the store module), and let no load of what follows
- * begin before all stores so far are done.
+ * (@to_load for the load module, @to_compute from the store module), and let no load of the next
+ * operator begin before all stores so far are done.
  */
 void ops_barrier(struct vtaops_builder *b, unsigned int to_load, unsigned int to_compute);
 /*

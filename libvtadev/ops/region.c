@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loads and stores of a part of a plane, or of several, with zeros where it reaches over the edges. */
+/* Moves of a part of a plane, or of several, with zeros where it reaches over the edges. */
 #include "ops_impl.h"
 
 /* Numbers of the @count positions from @at on that are before 0, within @size, and behind. */

@@ -125,8 +125,8 @@ int vtaops_finish(struct vtaops_builder *b);
 
 /**
  * struct vtaops_work - the work of instructions that follow each other in a stream
- * @cycles: the stream's time grows by so many cycles (docs/isa.md, section 9). Those of weights that
- *          are loaded while the part before still computes are that part's.
+ * @cycles: the stream's time grows by so many cycles (docs/isa.md, section 9). Those of weights
+ *          that are loaded while the part before still computes are that part's.
  * @gemm_uops: micro-ops of GEMMs that multiply, each BATCH * BLOCK * BLOCK multiplications
  * @alu_cycles: cycles in which ALUs, and GEMMs with reset, execute micro-ops
  * @load_bytes: bytes of memory that LOADs read
@@ -217,7 +217,8 @@ int vtaops_dense(struct vtaops_builder *b, const struct vtaops_dense *op);
  *	acc[n][o] = start[o] + sum over i of inp[n][i] * wgt[o][i]
  * in 32 bits, which wrap. @start is the device address of values (vtaops_pack_bias()) that are each
  * at most the least of OUT: such values take the place of older results by MIN, which clears, too,
- * and so costs an element 1 cycle less than a bias. If mul is odd, start * mul is any bias mod 2^32.
+ * and so costs an element 1 cycle less than a bias. If mul is odd, start * mul can be any bias mod
+ * 2^32.
  */
 int vtaops_dense_start(struct vtaops_builder *b, const struct vtaops_dense *op, uint32_t start);
 

@@ -184,7 +184,7 @@ static bool find_tile(const struct pipe *p, struct tile *t)
 	return false;
 }
 
-/* Can a tile have several planes, with a tile of all outputs of one? Padding is covered by plane. */
+/* Can a tile have several planes? It has all outputs of each; padding is covered by plane. */
 static bool can_join(const struct pipe *p, const struct tile *t)
 {
 	const struct window *w = p->w;
@@ -192,7 +192,8 @@ static bool can_join(const struct pipe *p, const struct tile *t)
 		      reach(&w->x, w->x.out, w->x.taps) > w->x.in || w->x.pad;
 
 	return t->oh == w->y.out && t->ow == w->x.out && t->rows == w->y.taps &&
-	       (uint64_t)t->oh * t->ow <= ITER_MAX && w->kind != KIND_MAC && (w->kind != KIND_MAX || !padded);
+	       (uint64_t)t->oh * t->ow <= ITER_MAX && w->kind != KIND_MAC &&
+	       (w->kind != KIND_MAX || !padded);
 }
 
 /* The most blocks of an image that are a part of all. */

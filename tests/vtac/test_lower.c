@@ -114,8 +114,8 @@ TEST(weights_are_loaded_while_the_layer_before_ends)
 	assert_int_equal(alone.n_streams, 4);
 	/* 32 and 16 for each of the weights of a block: at least that is hidden three times. */
 	if (whole.cycles + 3 * (32 + 16 * 9) > alone.cycles)
-		fail_msg("%llu cycles in one stream, %llu in four", (unsigned long long)whole.cycles,
-			 (unsigned long long)alone.cycles);
+		fail_msg("%llu cycles in one stream, %llu in four",
+			 (unsigned long long)whole.cycles, (unsigned long long)alone.cycles);
 	vtac_program_free(&alone);
 	vtac_program_free(&whole);
 	net_end(&net);
