@@ -175,11 +175,15 @@ test-deps:
 debug-deps:
 	$(call need,$(BUILD_PACKAGES) $(TEST_PACKAGES),$(VM_KERNEL) debug kcsan)
 
-demo: build-deps  ## classify handwritten digits on an emulated card in a VM; CORE=rtl on its RTL
-	@$(if $(filter rtl,$(CORE)),$(MAKE) --no-print-directory rtl-deps)
+# Card time passes slower on RTL, so that no job reaches the driver's limit.
+DEMO_RTL := --timeout 3600 --emu-arg --time=model:1000
+demo: build-deps  ## classify handwritten digits on an emulated card in a VM; CORE=rtl or CARD=rtl on RTL
+	@$(if $(filter rtl,$(CORE) $(CARD)),$(MAKE) --no-print-directory rtl-deps)
 	@echo 'building the module, the library, the tools and the emulated card'
-	+@$(QUIETLY) vm-module userspace $(if $(filter rtl,$(CORE)),$(call rtl-models,default))
-	@examples/digits/demo.sh $(VM_MODULE) $(if $(filter rtl,$(CORE)),--timeout 3600 --emu-arg --core=rtl --emu-arg --time=model:1000)
+	+@$(QUIETLY) vm-module userspace $(if $(filter rtl,$(CARD)),$(call rtl-cards,$(RTL_DEFAULT_SHAPE)),$(if \
+		$(filter rtl,$(CORE)),$(call rtl-models,default)))
+	@examples/digits/demo.sh $(VM_MODULE) $(if $(filter rtl,$(CARD)),$(DEMO_RTL) --emu $(CURDIR)/$(RTL_EMU),$(if \
+		$(filter rtl,$(CORE)),$(DEMO_RTL) --emu-arg --core=rtl))
 
 # The same with real networks and real pictures: PICTURES="a.png b.jpg" for others.
 demo-model: build-deps  ## real networks name what is on photographs and find faces, on the emulated card

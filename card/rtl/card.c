@@ -68,6 +68,14 @@ static uint64_t card_now(void *priv)
 	return (uint32_t)now == UINT32_MAX ? now + 1 : now;
 }
 
+/* Counts ms of the host, however slow card time is. */
+static uint32_t card_beat(void *priv)
+{
+	const struct card *card = priv;
+
+	return (uint32_t)((read_clock() - card->power_on) / 1000000);
+}
+
 static int host_read(void *priv, uint64_t addr, void *buf, size_t len)
 {
 	const struct card *card = priv;
@@ -234,8 +242,9 @@ static bool same_core(struct card *card)
 		{ config1, REG_CONFIG1_LOG_INP_BUFF_SIZE, core->log_inp_buff_size },
 		{ config1, REG_CONFIG1_LOG_WGT_BUFF_SIZE, core->log_wgt_buff_size },
 		{ config1, REG_CONFIG1_LOG_ACC_BUFF_SIZE, core->log_acc_buff_size },
-		{ config2, REG_CONFIG2_LOG_TOKENS, vta_isa_log_queue(core->log_tokens) },
-		{ config2, REG_CONFIG2_LOG_WAITING, vta_isa_log_queue(core->log_waiting) },
+		/* The card says 0 for 16, as a configuration may. */
+		{ config2, REG_CONFIG2_LOG_TOKENS, core->log_tokens % VTA_ISA_LOG_QUEUE_MAX },
+		{ config2, REG_CONFIG2_LOG_WAITING, core->log_waiting % VTA_ISA_LOG_QUEUE_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
@@ -251,6 +260,7 @@ static int make_sim(struct card *card)
 	const struct card_sim_host host = {
 		.priv = card,
 		.now = card_now,
+		.beat = card_beat,
 		.read = host_read,
 		.write = host_write,
 		.read64 = host_read64,

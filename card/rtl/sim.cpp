@@ -67,6 +67,7 @@ public:
 
 private:
 	bool stall();
+	void set_time();
 	void take(bool of_mem);
 	void put(bool of_mem);
 	void send(unsigned int vector);
@@ -108,6 +109,12 @@ sim::sim(const card_sim_host *around) : host(*around), stalls(around->stalls)
 sim::~sim()
 {
 	top->final();
+}
+
+void sim::set_time()
+{
+	top->now = host.now(host.priv);
+	top->heartbeat = host.beat(host.priv);
 }
 
 /* In three of eight clocks, if the bus is to be slow (xorshift32). */
@@ -252,8 +259,7 @@ bool sim::answer_mem()
 void sim::tick()
 {
 	if (clocks++ % time_clocks == 0)
-		top->now = host.now(host.priv);
-	top->heartbeat = static_cast<uint32_t>(top->now / 1000000);
+		set_time();
 	for (bus_read &r : reads)
 		r.wait -= r.wait > 0;
 	for (bus_read &r : mem_reads)
@@ -308,7 +314,7 @@ uint32_t sim::access(const operands &what)
 	top->access_second = what.second;
 	top->access_offset = what.offset;
 	top->access_data = what.value;
-	top->now = host.now(host.priv);
+	set_time();
 	top->eval();
 	do {
 		tick();

@@ -13,13 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CARD_SIM_VERSION	1
+#define CARD_SIM_VERSION	2
 #define CARD_SIM_SYMBOL		"vta_card_sim"
 
 /**
  * struct card_sim_host - what is around the card
  * @priv: the first argument of the functions
  * @now: card time, ns, not 0
+ * @beat: HEARTBEAT, which moves by the host's time
  * @read: as in struct card_ops (model/card.h), like those below
  * @write: memory writes of any length
  * @read64: reads of 8 aligned bytes
@@ -34,6 +35,7 @@
 struct card_sim_host {
 	void *priv;
 	uint64_t (*now)(void *priv);
+	uint32_t (*beat)(void *priv);
 	int (*read)(void *priv, uint64_t addr, void *buf, size_t len);
 	int (*write)(void *priv, uint64_t addr, const void *buf, size_t len);
 	int (*read64)(void *priv, uint64_t addr, uint64_t *val);

@@ -41,8 +41,9 @@ TEST_F(RIG, discovery)
 	/* TVM's default configuration. */
 	assert_int_equal(rig_get(r, REG_CONFIG0), 0x00040533);
 	assert_int_equal(rig_get(r, REG_CONFIG1), 0x11120f0f);
-	/* The scratchpads, and less than a page. */
-	assert_int_equal(rig_get(r, REG_SAVE_SIZE), 0x71000);
+	/* The scratchpads, and less than a page. Other cards need not keep state. */
+	if (rig_is_emulator() || rig_get(r, REG_SAVE_SIZE))
+		assert_int_equal(rig_get(r, REG_SAVE_SIZE), 0x71000);
 	assert_int_equal(r->c.bar4_size, RIG_MEM_SIZE);
 }
 
@@ -58,6 +59,9 @@ TEST(discovery_of_a_configured_card)
 	struct rig rig, *r = &rig;
 	uint16_t dsn;
 
+	/* Options of the emulator: another card has the shape and the parts that it has. */
+	if (!rig_is_emulator())
+		skip();
 	rig_start(r, args);
 	assert_int_equal(rig_get(r, REG_QUEUES), 3);
 	assert_int_equal(rig_get(r, REG_CONTEXTS), 5);
@@ -95,6 +99,9 @@ TEST(card_without_memory_and_kept_state)
 	struct rig rig, *r = &rig;
 	struct rig_queue q;
 
+	/* Options of the emulator: another card has the shape and the parts that it has. */
+	if (!rig_is_emulator())
+		skip();
 	rig_start(r, args);
 	assert_int_equal(rig_get64(r, REG_MEM_SIZE_LO), 0);
 	assert_int_equal(rig_get(r, REG_SAVE_SIZE), 0);
@@ -138,6 +145,9 @@ TEST(reads_sensors)
 {
 	struct rig r;
 
+	/* Options of the emulator: another card has the shape and the parts that it has. */
+	if (!rig_is_emulator())
+		skip();
 	rig_start(&r, (const char *const[]) { "--sensors", "318150,12500", NULL });
 	assert_int_equal(rig_get64(&r, REG_FEATURES_LO),
 			 REG_FEATURES_COUNTERS | REG_FEATURES_SENSORS);
@@ -233,6 +243,8 @@ static void check_reg(struct rig *r, const struct reg *reg, uint32_t write)
 	if (reg->off == REG_CONTROL)
 		write &= ~REG_CONTROL_RESET;
 	rig_set(r, reg->off, write);
+	if (reg->off == REG_TLB_INVALIDATE)
+		rig_await(r, reg->off, REG_TLB_INVALIDATE_BUSY, 0);
 	got = rig_get(r, reg->off);
 	if (got != want)
 		fail_msg("%s: wrote %#x, read %#x, not %#x", reg->name, write, got, want);
@@ -562,6 +574,9 @@ TEST_F(RIG, control_socket)
 	struct rig_queue q;
 	char line[2048];
 
+	/* The emulator's requests are no part of docs/hardware.md. */
+	if (!rig_is_emulator())
+		skip();
 	rig_context(r, 2);
 	rig_queue(r, &q, 5, 2, 4);
 	rig_queue_start(&q, 10);

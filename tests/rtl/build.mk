@@ -40,11 +40,11 @@ $(eval $(call rtl-part,test_rtl_descriptor,vta_descriptor))
 RTL_PARTS := $(addprefix $(RTL_TEST_DIR)/test_rtl_,copy arbiter descriptor)
 
 # Tests of the emulated card on the card in RTL. Some need a card of another shape.
-RTL_CARD_TESTS := queue mmu sync fault stop reset runs counters
+RTL_CARD_TESTS := card $(addprefix card_,queue mmu sync fault stop reset runs counters)
 RTL_CARD_SHAPES := $(RTL_TEST_SHAPE) $(RTL_DEFAULT_SHAPE) 256-256-23
-RTL_CARD_SKIP_sync := !all_queues
-RTL_CARD_SKIP_fault := !refused_writes_that_are_posted
-rtl-card-test = env VTA_EMU=$(RTL_EMU) $(EMU_TEST_DIR)/test_card_$(1)
+RTL_CARD_SKIP_card_sync := !all_queues
+RTL_CARD_SKIP_card_fault := !refused_writes_that_are_posted
+rtl-card-test = env VTA_EMU=$(RTL_EMU) $(EMU_TEST_DIR)/test_$(1)
 
 # In make check: some streams and layers, and the numbers; make check-rtl has all.
 RTL_CHECK_CONFIGS := tiny block4_wide_src default shallow
@@ -56,7 +56,7 @@ CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
 	"rtl-descriptor=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_descriptor" \
 	"rtl-layers=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_layers C3 C10 dense'" \
 	"rtl-numbers=tests/rtl/numbers.py" "rtl-lint=tests/rtl/lint.sh" \
-	$(foreach t,$(RTL_CARD_TESTS),"rtl-card-$(t)=tests/rtl/run.sh '$(call rtl-card-test,$(t)) $(RTL_CARD_SKIP_$(t))'")
+	$(foreach t,$(RTL_CARD_TESTS),"rtl-$(t)=tests/rtl/run.sh '$(call rtl-card-test,$(t)) $(RTL_CARD_SKIP_$(t))'")
 
 RTL_STREAMS := 2400
 RTL_GRAPHS := 20
@@ -66,7 +66,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
 		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run depths layers) \
 		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs) $(RTL_PARTS) \
-		$(call rtl-cards,$(RTL_CARD_SHAPES)) $(RTL_CARD_TESTS:%=$(EMU_TEST_DIR)/test_card_%)
+		$(call rtl-cards,$(RTL_CARD_SHAPES)) $(RTL_CARD_TESTS:%=$(EMU_TEST_DIR)/test_%)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
 		"lint=tests/rtl/lint.sh" "formal=tests/rtl/formal/run.sh" \
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
@@ -75,7 +75,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "coverage=tests/rtl/coverage.sh" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
 		"descriptor=$(RTL_TEST_DIR)/test_rtl_descriptor 5000000" \
-		$(foreach t,$(RTL_CARD_TESTS),"card-$(t)=$(call rtl-card-test,$(t))") \
+		$(foreach t,$(RTL_CARD_TESTS),"$(t)=$(call rtl-card-test,$(t))") \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
 
 .PHONY: rtl-coverage

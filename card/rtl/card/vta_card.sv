@@ -183,7 +183,8 @@ module vta_card #(
 			4'(LOG_INP_WIDTH)}),
 		.CONFIG1({8'(LOG_ACC_BUFF_SIZE), 8'(LOG_WGT_BUFF_SIZE), 8'(LOG_INP_BUFF_SIZE),
 			8'(LOG_UOP_BUFF_SIZE)}),
-		.CONFIG2({16'd0, 8'(LOG_WAITING), 8'(LOG_TOKENS)})
+		// 0 is a depth of 2^16.
+		.CONFIG2({16'd0, 8'(LOG_WAITING & 15), 8'(LOG_TOKENS & 15)})
 	) registers (
 		.clk, .reset, .power_on, .now, .heartbeat, .clock_khz, .hardware_version, .serial,
 		.access, .access_write, .access_doorbell, .access_bad, .access_first,
