@@ -91,7 +91,7 @@ struct pool_card {
 	char *name;			/* what vtadev_open() is given, ... */
 	char pci[16];			/* ... or this, once it is known */
 	int delay_ms;			/* before it is opened once more */
-	bool lends;			/* slots to the crew: the program has long steps of the CPU */
+	bool lends;			/* slots to the crew: the CPU's steps take long */
 	/* pool.lock: */
 	bool answered;			/* a request, since it joined */
 	bool tried;			/* to be opened */

@@ -144,7 +144,8 @@ uint8_t *pool_image(const struct pool_program *p, size_t *size, struct vtaimage 
 		.arena_bytes = ARENA_BYTES,
 		.host_bytes = HOST_BYTES + (p->long_cpu ? 2 * LONG_BYTES : 0),
 		.streams = &stream, .stream_count = 1,
-		.steps = steps, .step_count = p->long_cpu ? 6 : p->cpu ? 5 : 4, .tensors = tensors, .tensor_count = 3,
+		.steps = steps, .step_count = p->long_cpu ? 6 : p->cpu ? 5 : 4,
+		.tensors = tensors, .tensor_count = 3,
 	};
 
 	*size = vtaimage_size(&source);
