@@ -13,8 +13,8 @@ VTAC_SRCS := $(filter-out $(VTAC_CMD_SRCS),$(wildcard compiler/*/*.c))
 VTAC_OBJS := $(VTAC_SRCS:compiler/%.c=$(VTAC_DIR)/%.o) $(VTAC_DIR)/onnx.pb-c.o $(OUTPUT_OBJ) $(CREW_OBJ)
 VTAC_CPPFLAGS := -Icompiler -Ilibvtadev $(PROG_CPPFLAGS) -I$(VTAC_DIR) -D_GNU_SOURCE
 VTAC_CFLAGS := -std=c11 -Wall -Wextra -Wshadow -Werror -O2 -g -fPIC
-# These read every value of every image.
-$(addprefix $(VTAC_DIR)/quant/,gptq.o stats.o): VTAC_CFLAGS += -O3
+# These read every value of every image, or every weight of every candidate.
+$(addprefix $(VTAC_DIR)/quant/,gptq.o stats.o stats_divide.o weights.o): VTAC_CFLAGS += -O3
 
 $(call objects,$(VTAC_DIR),compiler,$$(VTAC_CPPFLAGS) $$(CPPFLAGS) $$(VTAC_CFLAGS) $$(CFLAGS))
 

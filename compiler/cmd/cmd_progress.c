@@ -36,8 +36,8 @@ void cmd_progress_plan(unsigned int calibrate, unsigned int measure)
 	unsigned int eval = at_most((calibrate + 2) / 3, EVAL_IMAGES);
 	unsigned int calib = at_most(calibrate - eval, CALIB_IMAGES);
 
-	/* Candidates run a calibration set twice, and both networks on an evaluation set. */
-	steps[CHOOSING].runs = CANDIDATES * (2 * calib + 2 * eval);
+	/* Two graphs are counted, and all candidates run on an evaluation set. */
+	steps[CHOOSING].runs = 2 * calib + (CANDIDATES + 1) * eval;
 	steps[CALIBRATING].runs = calibrate + at_most(calibrate, EQUALISE_IMAGES);
 	steps[MEASURING].runs = 2 * measure;
 }

@@ -46,6 +46,7 @@ static int copy_node(struct vtac_graph *g, const struct vtac_node *from,
 
 	if (!node)
 		return -1;
+	node->id = from->id;
 	node->file_op = from->file_op;
 	node->attr = from->attr;
 	node->act = from->act;
@@ -55,6 +56,7 @@ static int copy_node(struct vtac_graph *g, const struct vtac_node *from,
 	node->region = from->region;
 	node->cycles = from->cycles;
 	node->hessian = from->hessian;
+	node->joins = from->joins;
 	node->precise = from->precise;
 	for (unsigned int i = 0; i < from->n_in; i++)
 		if (from->in[i] && vtac_node_set_in(g, node, i, map[from->in[i]->id]))

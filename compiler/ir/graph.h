@@ -394,6 +394,7 @@ struct vtac_node {
 	uint64_t cycles;	/* the card takes, estimated or exact; 0: not known */
 	uint32_t stream, insn;	/* of the card, when lowered: its stream, and where it begins */
 	struct vtac_hessian *hessian;	/* of its weights (quant.h), or NULL */
+	unsigned int joins;	/* a merged sum's: 1 + its input with a scale of its own; 0: none */
 	bool precise;		/* its output is to have finer steps than 8 bits (precision.c) */
 	const char *coarse_why;	/* the reason it has not, though the user wants it, or NULL */
 	bool dead;		/* removed, until vtac_graph_dce() */
@@ -430,6 +431,7 @@ struct vtac_graph {
 	unsigned int n_inputs, max_inputs, n_outputs, max_outputs, max_output_names;
 	unsigned int n_sizes;	/* the last outputs are sizes of others, and none of the file's */
 	bool has_sizes;		/* a tensor has a size */
+	bool counted;		/* a candidate of calibrate, which has stats before equalise */
 	unsigned int n_bodies;	/* times that nodes of a sub-graph were made */
 	uint64_t folded;	/* multiplications for constants: shape.c */
 	unsigned int next_id;

@@ -6,6 +6,9 @@
  * layers whole or in two parts, then the equalisation of channels, residuals added to sums or to
  * outputs, the ranges of activations, and the formulas of functions. The last step leaves functions
  * to the CPU that would cost the network's outputs much of their accuracy on the card.
+ *
+ * Candidates whose nodes are the same share one graph whose stats were counted: those of equalised
+ * channels are made of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,8 +37,8 @@
 #define LOSS_CHANCE	26
 #define ERRORS_MAX	16
 
-/* Combinations of split, merge and equalise */
-#define CANDIDATES	((VTAC_SPLIT_EARLY + 1) * (VTAC_MERGE_SUMS + 1) * (VTAC_EQUALISE_FULL + 1))
+/* Combinations of split and merge */
+#define GRAPHS	((VTAC_SPLIT_EARLY + 1) * (VTAC_MERGE_SUMS + 1))
 
 /* Noise / signal: of what the card computes last, and of the network's outputs */
 struct noise {
@@ -46,9 +49,8 @@ struct search {
 	const struct vtac_options *opt;
 	struct vtac_graph *g;		/* the float graph, residuals split */
 	struct vtac_images calib, eval;
-	/* By split, merge and equalise: the calibrated graph, or NULL */
-	struct vtac_graph *graphs[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1]
-		[VTAC_EQUALISE_FULL + 1];
+	/* By split and merge: the graph with stats of the calibration set, or NULL */
+	struct vtac_graph *graphs[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1];
 	struct vtac_quant_options best;
 	struct noise least;		/* with it */
 	struct vtac_known known;	/* floats of the evaluation set */
@@ -124,35 +126,69 @@ static unsigned int number_calib(void *priv, unsigned int i)
 	return calib_image(priv, i);
 }
 
-/* Run the passes behind this one on @g up to stats, with options @how and images @images. */
-static int apply_options(struct vtac_graph *g, const struct vtac_options *opt,
-			 const struct vtac_images *images, struct vtac_quant_options how)
+/* Run the passes behind this one on @g up to stats, with options @how and the calibration set. */
+static int count_graph(const struct search *t, struct vtac_graph *g, const struct vtac_options *opt,
+		       struct vtac_quant_options how)
 {
+	const struct vtac_graph *base = how.split == VTAC_SPLIT_NONE ? NULL :
+		t->graphs[VTAC_SPLIT_NONE][how.merge];
 	struct vtac_options with = *opt;
 	int err;
 
-	with.images = images;
+	with.images = &t->calib;
 	g->how = &how;
-	err = vtac_pass_channel_split(g, &with) || vtac_pass_equalise(g, &with) ||
-	      vtac_pass_merge_conv_add(g, &with) || vtac_pass_gptq(g, &with) ||
-	      vtac_pass_stats(g, &with) ? -1 : 0;
+	err = vtac_pass_channel_split(g, &with) || vtac_pass_merge_conv_add(g, &with) ||
+	      (!how.nearest &&
+	       vtac_gptq_select(g, base, t->calib.count)) ||
+	      (base ? vtac_collect_stats_beside(g, &with, base) :
+	       vtac_collect_stats(g, &with, t->calib.count, 0, true)) ? -1 : 0;
 	g->how = NULL;
 	return err;
 }
 
-/* Returns the graph of @how, calibrated on the calibration set; made once. */
-static struct vtac_graph *calibrated_graph(struct search *t, const struct vtac_quant_options *how)
+/* Returns the graph of @how before equalise, with stats of the calibration set; made once. */
+static struct vtac_graph *counted_graph(struct search *t, const struct vtac_quant_options *how)
 {
-	struct vtac_graph **g = &t->graphs[how->split][how->merge][how->equalise];
+	struct vtac_graph **g = &t->graphs[how->split][how->merge];
 
 	if (!*g) {
 		const struct vtac_options opt = candidate_options(t);
 
 		*g = vtac_graph_clone(t->g);
-		if (*g && apply_options(*g, &opt, &t->calib, *how))
+		if (*g && count_graph(t, *g, &opt, *how))
 			return NULL;
 	}
 	return *g;
+}
+
+/* ---- devices of functions ---- */
+
+static bool is_card_function(const struct vtac_node *node)
+{
+	return node->device == VTAC_CARD && vtac_is_function(node);
+}
+
+/* Functions of @g go to the devices that they have in @searched, which has all of them. */
+static void take_functions(struct vtac_graph *g, const struct vtac_graph *searched)
+{
+	unsigned int at = 0;
+
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		struct vtac_node *node = g->nodes[i];
+		unsigned int k = 0;
+
+		if (!is_card_function(node))
+			continue;
+		/* Most are in the same order. */
+		while (k < searched->n_nodes &&
+		       strcmp(searched->nodes[(at + k) % searched->n_nodes]->name, node->name))
+			k++;
+		at = (at + k) % searched->n_nodes;
+		if (k == searched->n_nodes || searched->nodes[at]->device == node->device)
+			continue;
+		node->device = searched->nodes[at]->device;
+		node->why = searched->nodes[at]->why;
+	}
 }
 
 /*
@@ -200,16 +236,20 @@ static bool is_precise(const struct vtac_graph *g)
 /* Returns 0 with *noise, 1 if the candidate cannot be quantised, or -1. */
 static int evaluate(struct search *t, const struct vtac_quant_options *how, struct noise *noise)
 {
-	const struct vtac_graph *from = calibrated_graph(t, how);
+	const struct vtac_graph *from = counted_graph(t, how);
 	struct vtac_graph *g = from ? vtac_graph_clone(from) : NULL;
 	struct vtac_options opt = candidate_options(t);
+	struct vtac_quant_options own = *how;
 	struct vtac_accuracy a;
 	int err;
 
 	if (!g)
 		return -1;
-	opt.quant = how;
-	err = vtac_pass_residual(g, &opt) || vtac_pass_precision(g, &opt) ||
+	take_functions(g, t->g);
+	opt.quant = &own;
+	g->how = &own;
+	g->counted = true;
+	err = vtac_pass_equalise(g, &opt) || vtac_pass_residual(g, &opt) || vtac_pass_precision(g, &opt) ||
 	      vtac_pass_zero_point(g, &opt) || vtac_pass_requantize(g, &opt) ||
 	      vtac_pass_quantise(g, &opt) ? 1 : 0;
 	if (!err)
@@ -226,14 +266,15 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 	return err;
 }
 
-/* No later candidate is like one that is not the best: its graph goes. */
+/* No later candidate is like one that is not the best: its graph goes, if the best has no part. */
 static void drop_others(struct search *t)
 {
-	struct vtac_graph **graphs = &t->graphs[0][0][0];
-	struct vtac_graph **best = &t->graphs[t->best.split][t->best.merge][t->best.equalise];
+	struct vtac_graph **graphs = &t->graphs[0][0];
+	struct vtac_graph **best = &t->graphs[t->best.split][t->best.merge];
+	struct vtac_graph **base = &t->graphs[VTAC_SPLIT_NONE][t->best.merge];
 
-	for (unsigned int i = 0; i < CANDIDATES; i++)
-		if (&graphs[i] != best) {
+	for (unsigned int i = 0; i < GRAPHS; i++)
+		if (&graphs[i] != best && &graphs[i] != base) {
 			vtac_graph_free(graphs[i]);
 			graphs[i] = NULL;
 		}
@@ -310,11 +351,6 @@ static int search_range(struct search *t, const struct vtac_quant_options *asked
 
 /* ---- functions of one tensor ---- */
 
-static bool is_card_function(const struct vtac_node *node)
-{
-	return node->device == VTAC_CARD && vtac_is_function(node);
-}
-
 static bool has_card_functions(const struct vtac_graph *g)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++)
@@ -366,21 +402,10 @@ static void place(const struct functions *f, unsigned int first, unsigned int n,
 /* Returns 0 with the outputs' *noise for the devices of t->g, infinite if it fails there; or -1. */
 static int evaluate_devices(struct search *t, double *noise)
 {
-	struct vtac_graph **kept = &t->graphs[t->best.split][t->best.merge][t->best.equalise];
-	struct vtac_graph *before = *kept;
 	struct noise both;
-	int ret;
+	int ret = evaluate(t, &t->best, &both);
 
-	*kept = NULL;
-	ret = evaluate(t, &t->best, &both);
 	*noise = ret ? INFINITY : both.outputs;
-	/* After an error the graph has the reason. */
-	if (ret >= 0) {
-		vtac_graph_free(*kept);
-		*kept = before;
-	} else {
-		vtac_graph_free(before);
-	}
 	return ret < 0 ? -1 : 0;
 }
 
@@ -453,7 +478,7 @@ static int search_precision(struct search *t, const struct vtac_quant_options *a
 	if (asked->precision != VTAC_PRECISION_AUTO)
 		return 0;
 	opt.quant = &t->best;
-	g = calibrated_graph(t, &t->best);
+	g = counted_graph(t, &t->best);
 	/* The same images and values are compared, so chance decides less. */
 	if (!g || vtac_spread_precision(g, &opt, t->least.outputs, pow(10, -chance(t) / 2 / 10),
 					measure_marked, t))
@@ -552,9 +577,9 @@ static unsigned int at_most(unsigned int n, double most)
 /* Copy the reason to @g if there was an error. */
 static void free_graphs(struct search *t, struct vtac_graph *g, bool err)
 {
-	struct vtac_graph **graphs = &t->graphs[0][0][0];
+	struct vtac_graph **graphs = &t->graphs[0][0];
 
-	for (unsigned int i = 0; i < CANDIDATES; i++) {
+	for (unsigned int i = 0; i < GRAPHS; i++) {
 		if (err && graphs[i] && graphs[i]->error.text[0])
 			vtac_fail(g, NULL, "%s", graphs[i]->error.text);
 		vtac_graph_free(graphs[i]);

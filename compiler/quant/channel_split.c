@@ -217,7 +217,7 @@ int vtac_pass_channel_split(struct vtac_graph *g, const struct vtac_options *opt
 
 	if (!n)
 		return 0;
-	if (vtac_collect_stats(g, opt, IMAGES_MAX, n))
+	if (vtac_collect_stats(g, opt, IMAGES_MAX, n, false))
 		return -1;
 	for (unsigned int i = 0; i < n; i++) {
 		struct vtac_node *node = g->nodes[i];

@@ -7,6 +7,9 @@
  *
  * Channels that are added, compared or joined need the same number. So channels are in
  * classes, and a class is left alone if one of its tensors is seen by anything else.
+ *
+ * Inputs of merged sums (merge_conv_add.c) are made to reach equally far in any case. For
+ * candidates the network is not run again: stats and Hessians are divided, too.
  */
 #include <math.h>
 #include <string.h>
@@ -19,6 +22,8 @@
 #define LEAST_SHARE	(1.0f / 1024)
 /* Margin for other images, below an activation's limit */
 #define LIMIT_MARGIN	1.1f
+/* The number that the input of a merged sum is multiplied by, or divided, at most */
+#define BY_MAX		1e6f
 
 struct equaliser {
 	struct vtac_graph *g;
@@ -27,6 +32,8 @@ struct equaliser {
 	int64_t *parent;	/* path to the class' root */
 	float *range;		/* by root: the greatest value */
 	float *limit;		/* by root: an activation's upper limit; 0: none */
+	float *also;		/* by root: another divisor; 0: none */
+	float power;		/* of ranges, for their divisors */
 	bool *fixed;		/* by root */
 	unsigned int ids;	/* tensors that there were */
 };
@@ -249,8 +256,9 @@ static int number_channels(struct equaliser *e)
 	e->parent = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->parent[0]));
 	e->range = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->range[0]));
 	e->limit = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->limit[0]));
+	e->also = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->also[0]));
 	e->fixed = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->fixed[0]));
-	return e->parent && e->range && e->limit && e->fixed ? 0 : -1;
+	return e->parent && e->range && e->limit && e->also && e->fixed ? 0 : -1;
 }
 
 static void add_ranges(struct equaliser *e)
@@ -272,21 +280,88 @@ static void add_ranges(struct equaliser *e)
 }
 
 /* Returns the divisor of channel @c of @t. */
-static float divisor_of(struct equaliser *e, const struct vtac_tensor *t, int64_t c, float power)
+static float divisor_of(struct equaliser *e, const struct vtac_tensor *t, int64_t c)
 {
+	float also;
 	int64_t i;
 
 	if (!has_channels(e, t))
 		return 1;
 	i = find_class(e, e->first[t->id] + c);
+	also = e->also[i] > 0 ? e->also[i] : 1;
 	if (e->fixed[i] || !(e->range[i] > 0))
-		return 1;
+		return also;
 	if (e->limit[i] > 0)
-		return powf(fminf(1, e->range[i] * LIMIT_MARGIN / e->limit[i]), power);
-	return powf(e->range[i], power);
+		return also * powf(fminf(1, e->range[i] * LIMIT_MARGIN / e->limit[i]), e->power);
+	return also * powf(e->range[i], e->power);
 }
 
-static int scale_weights(struct equaliser *e, struct vtac_node *node, float power)
+/* The divisors of @t's channels; NULL without memory. */
+static float *divisors_of(struct equaliser *e, const struct vtac_tensor *t)
+{
+	float *by = vtac_alloc(e->g, (uint64_t)channels_of(t) + 1, sizeof(*by));
+
+	for (int64_t c = 0; by && c < channels_of(t); c++)
+		by[c] = divisor_of(e, t, c);
+	return by;
+}
+
+/* ---- inputs of merged sums ---- */
+
+/* Sets the range of @t's integers if all of them are on one side of 0. */
+static int find_range(struct equaliser *e, const struct vtac_tensor *t,
+		      const struct vtac_options *opt, float *range)
+{
+	const struct vtac_quant_options *how = e->g->how;
+	int levels = (1 << (1 << opt->core.log_inp_width)) - 1;
+	const float *by = divisors_of(e, t);
+	const struct vtac_stats *s = by ? vtac_stats_divided(e->g, t->stats, by) : NULL;
+
+	if (!s)
+		return -1;
+	*range = vtac_stats_range(s, how->range, how->percentile, levels);
+	return 0;
+}
+
+/* Let the input of @node that no other reads reach as far as the other one. */
+static int match_inputs(struct equaliser *e, const struct vtac_node *node,
+			const struct vtac_options *opt)
+{
+	const struct vtac_tensor *t = node->in[node->joins - 1], *other = node->in[2 - node->joins];
+	float from, to, by;
+
+	if (!has_channels(e, t) || !has_channels(e, other) || !has_float_weights(t->producer))
+		return 0;
+	if (find_range(e, t, opt, &from) || find_range(e, other, opt, &to))
+		return -1;
+	/* The ratio is limited, as floats are. */
+	by = from > 0 && to > 0 ? fminf(fmaxf(to / from, 1 / BY_MAX), BY_MAX) : 1;
+	for (int64_t c = 0; c < channels_of(t); c++)
+		e->also[find_class(e, e->first[t->id] + c)] = 1 / by;
+	t->producer->act.lo *= by;
+	t->producer->act.hi *= by;
+	return 0;
+}
+
+static bool has_merged(const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->joins)
+			return true;
+	return false;
+}
+
+/* ---- what is divided ---- */
+
+static bool all_are_one(const float *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (v[i] != 1)
+			return false;
+	return true;
+}
+
+static int scale_weights(struct equaliser *e, struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->in[1], *x = node->in[0], *y = node->out[0];
 	const struct vtac_tensor *b = node->n_in > 2 ? node->in[2] : NULL;
@@ -294,18 +369,24 @@ static int scale_weights(struct equaliser *e, struct vtac_node *node, float powe
 	int64_t groups = node->op == VTAC_GEMM ? 1 : node->attr.conv.groups;
 	int64_t rows = w->dims[0], cols = w->dims[1];
 	int64_t area = vtac_elements(w) / (rows * cols), outs = transposed ? cols * groups : rows;
-	float *to = vtac_alloc(e->g, (uint64_t)vtac_elements(w), sizeof(*to));
 	int64_t ins = transposed ? rows : cols * groups;
 	float *bias = b ? vtac_alloc(e->g, (uint64_t)outs, sizeof(*bias)) : NULL;
 	float *in_by = vtac_alloc(e->g, (uint64_t)ins, sizeof(*in_by));
-	float *out_by = vtac_alloc(e->g, (uint64_t)outs, sizeof(*out_by));
+	float *out_by = vtac_alloc(e->g, (uint64_t)outs, sizeof(*out_by)), *to;
 
-	if (!to || (b && !bias) || !in_by || !out_by)
+	if ((b && !bias) || !in_by || !out_by)
 		return -1;
 	for (int64_t i = 0; i < ins; i++)
-		in_by[i] = divisor_of(e, x, i, power);
+		in_by[i] = divisor_of(e, x, i);
 	for (int64_t i = 0; i < outs; i++)
-		out_by[i] = divisor_of(e, y, i, power);
+		out_by[i] = divisor_of(e, y, i);
+	if (all_are_one(in_by, ins) && all_are_one(out_by, outs))
+		return 0;
+	if (node->hessian && vtac_gptq_divide(e->g, node, in_by))
+		return -1;
+	to = vtac_alloc(e->g, (uint64_t)vtac_elements(w), sizeof(*to));
+	if (!to)
+		return -1;
 	for (int64_t r = 0; r < rows; r++)
 		for (int64_t k = 0; k < cols; k++) {
 			int64_t in = transposed ? r : r / (rows / groups) * cols + k;
@@ -326,52 +407,59 @@ static int scale_weights(struct equaliser *e, struct vtac_node *node, float powe
 }
 
 /* Tensors record the divisors of their channels, for comparisons. */
-static int keep_factors(struct equaliser *e, float power)
+static int divide_stats(struct equaliser *e)
 {
 	for (unsigned int i = 0; i < e->g->n_tensors; i++) {
 		struct vtac_tensor *t = e->g->tensors[i];
-		float *by;
+		const float *by;
 
-		t->stats = NULL;
 		if (!has_channels(e, t))
 			continue;
-		by = vtac_alloc(e->g, (uint64_t)channels_of(t) + 1, sizeof(*by));
+		by = divisors_of(e, t);
 		if (!by)
 			return -1;
-		for (int64_t c = 0; c < channels_of(t); c++)
-			by[c] = divisor_of(e, t, c, power);
+		if (all_are_one(by, channels_of(t)))
+			continue;
+		t->stats = vtac_stats_divided(e->g, t->stats, by);
+		if (!t->stats)
+			return -1;
 		t->channel_scale = by;
 	}
 	return 0;
 }
 
-static int equalise(struct vtac_graph *g, float power)
+static int equalise(struct vtac_graph *g, const struct vtac_options *opt, float power)
 {
-	struct equaliser e = { .g = g };
+	struct equaliser e = { .g = g, .power = power };
 
 	if (number_channels(&e))
 		return -1;
 	add_ranges(&e);
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		unite_node(&e, g->nodes[i]);
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->joins && match_inputs(&e, g->nodes[i], opt))
+			return -1;
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 
 		if (node->device == VTAC_CARD &&
 		    (node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
 		     node->op == VTAC_GEMM) && has_float_weights(node) &&
-		    scale_weights(&e, node, power))
+		    scale_weights(&e, node))
 			return -1;
 	}
-	return keep_factors(&e, power) ? -1 : vtac_graph_dce(g);
+	return divide_stats(&e) ? -1 : vtac_graph_dce(g);
 }
 
 int vtac_pass_equalise(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	enum vtac_equalise how = g->how ? g->how->equalise : VTAC_EQUALISE_NONE;
 
-	if (how != VTAC_EQUALISE_HALF && how != VTAC_EQUALISE_FULL)
+	if (how != VTAC_EQUALISE_HALF && how != VTAC_EQUALISE_FULL && !has_merged(g))
 		return 0;
-	return vtac_collect_stats(g, opt, IMAGES_MAX, 0) ||
-	       equalise(g, how == VTAC_EQUALISE_FULL ? 1 : 0.5f) ? -1 : 0;
+	if (!g->counted && vtac_collect_stats(g, opt, IMAGES_MAX, 0, true))
+		return -1;
+	return equalise(g, opt, how == VTAC_EQUALISE_FULL ? 1 :
+			how == VTAC_EQUALISE_HALF ? 0.5f : 0);
 }

@@ -31,6 +31,7 @@ struct vtac_hessian {
 	int64_t seen, each;		/* rows, and how many of each image */
 	float *sum;			/* [groups][taps][taps]: the part left of the diagonal */
 	float *rows;			/* [ROWS][taps] */
+	const double *factor;		/* [groups][taps]: what values are multiplied by; or NULL */
 };
 
 struct vtac_gptq {
@@ -72,21 +73,63 @@ static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_
 	return m->sum && m->rows ? m : NULL;
 }
 
-int vtac_pass_gptq(struct vtac_graph *g, const struct vtac_options *opt)
+/* Returns the node of the same name; nodes are looked for in the order that @g has, too. */
+static const struct vtac_node *same_node(const struct vtac_graph *g, const struct vtac_node *node,
+					 unsigned int *from)
+{
+	for (unsigned int k = 0; k < g->n_nodes; k++) {
+		unsigned int at = (*from + k) % g->n_nodes;
+
+		if (strcmp(g->nodes[at]->name, node->name))
+			continue;
+		*from = at;
+		return g->nodes[at];
+	}
+	return NULL;
+}
+
+int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base,
+		     unsigned int images)
 {
 	uint64_t left = (g->arena.limit - g->arena.used) / 4;
+	unsigned int from = 0;
 
 	left = left < BYTES_MAX ? left : BYTES_MAX;
-	if (!g->how || g->how->nearest)
-		return 0;
-
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
+		const struct vtac_node *same = NULL;
 
-		node->hessian = is_candidate(node) ?
-			hessian_new(g, node, opt->images->count, &left) : NULL;
+		node->hessian = NULL;
+		if (!is_candidate(node))
+			continue;
+		if (base && is_counted(base, node->in[0]))
+			same = same_node(base, node, &from);
+		node->hessian = same ? same->hessian : hessian_new(g, node, images, &left);
 	}
 	return g->error.text[0] ? -1 : 0;
+}
+
+int vtac_pass_gptq(struct vtac_graph *g, const struct vtac_options *opt)
+{
+	return g->how && !g->how->nearest ?
+		vtac_gptq_select(g, NULL, opt->images->count) : 0;
+}
+
+int vtac_gptq_divide(struct vtac_graph *g, struct vtac_node *node, const float *by)
+{
+	struct vtac_hessian *m = vtac_alloc(g, 1, sizeof(*m));
+	int64_t per_in = node->in[1]->dims[2] * node->in[1]->dims[3];
+	double *factor;
+
+	if (!m)
+		return -1;
+	*m = *node->hessian;
+	factor = vtac_alloc(g, (uint64_t)(m->groups * m->taps), sizeof(*factor));
+	for (int64_t i = 0; factor && i < m->groups * m->taps; i++)
+		factor[i] = 1 / (double)by[i / per_in];
+	m->factor = factor;
+	node->hessian = m;
+	return factor ? 0 : -1;
 }
 
 /* Gather the values that the weights of @group are multiplied by for the output at @y, @x. */
@@ -203,12 +246,12 @@ void vtac_gptq_observe(struct vtac_node *node, const float *data)
 /* ---- rounding ---- */
 
 /* Sort taps with the greatest values last: they are rounded first, and others compensate them. */
-static void sort_taps(int64_t *order, const float *sum, int64_t taps)
+static void sort_taps(int64_t *order, const double *diagonal, int64_t taps)
 {
 	for (int64_t i = 0; i < taps; i++) {
 		int64_t k = i;
 
-		for (; k > 0 && sum[order[k - 1] * (taps + 1)] > sum[i * (taps + 1)]; k--)
+		for (; k > 0 && diagonal[order[k - 1]] > diagonal[i]; k--)
 			order[k] = order[k - 1];
 		order[k] = i;
 	}
@@ -271,19 +314,31 @@ static void factorise(double *l, int64_t n)
 		factorise_row(l, n, i, 0);
 }
 
-static void fill_factor(struct vtac_gptq *f, const float *sum)
+static double factor_of(const double *factors, int64_t i)
+{
+	return factors ? factors[i] : 1;
+}
+
+/* @factors: what the values of each tap are multiplied by, or NULL. */
+static void fill_factor(struct vtac_gptq *f, const float *sum, const double *factors)
 {
 	int64_t n = f->taps;
 	double mean = 0;
 
-	sort_taps(f->order, sum, n);
+	/* Before the factor its memory is that of the diagonal. */
 	for (int64_t i = 0; i < n; i++)
-		mean += sum[i * (n + 1)] / (double)n;
+		f->l[i] = sum[i * (n + 1)] * factor_of(factors, i) * factor_of(factors, i);
+	sort_taps(f->order, f->l, n);
+	for (int64_t i = 0; i < n; i++)
+		mean += f->l[i] / (double)n;
 	for (int64_t i = 0; i < n; i++) {
+		double factor = factor_of(factors, f->order[i]);
+
 		for (int64_t k = 0; k <= i; k++) {
 			int64_t a = f->order[i], b = f->order[k];
 
-			f->l[i * n + k] = sum[(a > b ? a : b) * n + (a > b ? b : a)];
+			f->l[i * n + k] = sum[(a > b ? a : b) * n + (a > b ? b : a)] * factor *
+				factor_of(factors, b);
 		}
 		f->l[i * (n + 1)] += mean > 0 ? mean * DAMPING : 1;
 	}
@@ -327,7 +382,8 @@ struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group)
 	f->l = calloc(n * n, sizeof(f->l[0]));
 	f->order = calloc(n, sizeof(f->order[0]));
 	if (f->l && f->order) {
-		fill_factor(f, m->sum + group * m->taps * m->taps);
+		fill_factor(f, m->sum + group * m->taps * m->taps,
+			    m->factor ? m->factor + group * m->taps : NULL);
 		if (!is_usable(f))
 			forget_hessian(f);
 		return f;

@@ -6,20 +6,12 @@
  * in blocks that begin with a convolution on both branches.
  *
  * Channels that are joined share a scale. So one of the inputs has to be made for this sum
- * alone: then what makes it is multiplied by a number, so that its values reach as far as
- * the other's, and the weights that read it are divided by the same.
+ * alone: equalise.c lets its values reach as far as the other's.
  */
-#include <math.h>
 #include <string.h>
 
 #include "passes/passes.h"
 #include "quant.h"
-
-/* Images that suffice to estimate the inputs' ranges */
-#define IMAGES_MAX	12u
-
-/* The number that an input is multiplied by, or divided. */
-#define BY_MAX		1e6f
 
 /* Two convolutions: @of[0]'s input, in whole blocks, comes first. */
 struct pair {
@@ -110,46 +102,6 @@ bool vtac_can_merge_conv_add(const struct vtac_graph *g, const struct vtac_optio
 	return nodes_to_last(g, opt) > 0;
 }
 
-/* ---- the number ---- */
-
-/* Returns the range of @t's integers if all of them are on one side of 0. */
-static float range_of(const struct vtac_tensor *t, const struct vtac_options *opt,
-		      const struct vtac_quant_options *how)
-{
-	int levels = (1 << (1 << opt->core.log_inp_width)) - 1;
-
-	return t->stats ? vtac_stats_range(t->stats, how->range, how->percentile, levels) : 0;
-}
-
-static int scale_const(struct vtac_graph *g, struct vtac_node *node, unsigned int i, float by)
-{
-	const struct vtac_tensor *t = node->in[i];
-	float *to = vtac_alloc(g, (uint64_t)vtac_elements(t), sizeof(*to));
-
-	if (!to)
-		return -1;
-	for (int64_t k = 0; k < vtac_elements(t); k++)
-		to[k] = ((const float *)t->data)[k] * by;
-	return vtac_node_set_floats(g, node, i, to);
-}
-
-/* Scale @t by @by in its producer; @t records that for comparisons. */
-static int scale_input(struct vtac_graph *g, struct vtac_tensor *t, float by)
-{
-	struct vtac_node *node = t->producer;
-	float *scale = vtac_alloc(g, (uint64_t)t->dims[1], sizeof(*scale));
-
-	if (!scale || scale_const(g, node, 1, by) ||
-	    (bias_of(node) && scale_const(g, node, 2, by)))
-		return -1;
-	node->act.lo *= by;
-	node->act.hi *= by;
-	for (int64_t c = 0; c < t->dims[1]; c++)
-		scale[c] = (t->channel_scale ? t->channel_scale[c] : 1) / by;
-	t->channel_scale = scale;
-	return 0;
-}
-
 /* ---- one of two ---- */
 
 static struct vtac_tensor *join_inputs(struct vtac_graph *g, const struct pair *p)
@@ -164,6 +116,7 @@ static struct vtac_tensor *join_inputs(struct vtac_graph *g, const struct pair *
 		return NULL;
 	node->attr.axis.axis = 1;
 	node->device = VTAC_CARD;
+	node->joins = 1 + p->scaled;
 	vtac_node_set_out(node, 0, whole);
 	return whole;
 }
@@ -198,15 +151,13 @@ static struct vtac_tensor *join_biases(struct vtac_graph *g, const struct pair *
 }
 
 /* The convolution that @add has first becomes both. */
-static int merge_pair(struct vtac_graph *g, struct pair *p, float by)
+static int merge_pair(struct vtac_graph *g, struct pair *p)
 {
 	struct vtac_node *node = p->add->in[0]->producer;
 	struct vtac_node *other = p->add->in[1]->producer;
 	struct vtac_tensor *x, *w, *b, *out = p->add->out[0];
 
-	if (scale_input(g, p->of[p->scaled]->in[0], by) ||
-	    scale_const(g, p->of[p->scaled], 1, 1 / by) ||
-	    (node->n_in < 3 && vtac_node_resize_in(g, node, 3)))
+	if (node->n_in < 3 && vtac_node_resize_in(g, node, 3))
 		return -1;
 	x = join_inputs(g, p);
 	w = join_weights(g, p);
@@ -221,7 +172,6 @@ static int merge_pair(struct vtac_graph *g, struct pair *p, float by)
 	return 0;
 }
 
-/* Runs after equalise, which changes the ranges of the inputs. */
 int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	struct vtac_quant_options *how = g->how;
@@ -234,19 +184,8 @@ int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *op
 		how->merge = VTAC_MERGE_NONE;
 		return 0;
 	}
-	if (vtac_collect_stats(g, opt, IMAGES_MAX, n))
-		return -1;
-	for (unsigned int i = 0; i < n; i++) {
-		float from, to, by;
-
-		if (!find_pair(g, &opt->core, g->nodes[i], &p))
-			continue;
-		from = range_of(p.of[p.scaled]->in[0], opt, how);
-		to = range_of(p.of[1 - p.scaled]->in[0], opt, how);
-		/* The ratio is limited, as floats are. */
-		by = from > 0 && to > 0 ? fminf(fmaxf(to / from, 1 / BY_MAX), BY_MAX) : 1;
-		if (merge_pair(g, &p, by))
+	for (unsigned int i = 0; i < n; i++)
+		if (find_pair(g, &opt->core, g->nodes[i], &p) && merge_pair(g, &p))
 			return -1;
-	}
 	return vtac_graph_dce(g);
 }

@@ -29,7 +29,11 @@ struct vtac_stats {
 	double *mean;			/* of each channel (dimension 1), sums until the end */
 	float *most;			/* likewise, the greatest |x| */
 	int64_t channels;
+	struct vtac_bands *bands;	/* values of each channel, for vtac_stats_divided(); or NULL */
 };
+
+/* The range of bins, in greatest values: that is in the last bin. */
+#define VTAC_STATS_MARGIN	1.01f
 
 #define VTAC_QUANT_TEXT	240	/* bytes of a buffer for this: */
 /* Write the options to @buf, for a report. */
@@ -37,13 +41,33 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 
 /*
  * stats.c: run a float graph on the first @max images of @opt, and collect the stats of its
- * tensors: inputs, and outputs of the first @nodes nodes, 0 for all. Other tensors have none.
+ * tensors: inputs, and outputs of the first @nodes nodes, 0 for all. Other tensors have none. With
+ * @bands, those of tensors with channels have bands.
  */
 int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, unsigned int max,
-		       unsigned int nodes);
+		       unsigned int nodes, bool bands);
+/*
+ * The same of a graph whose first layers differ from those of @base, which has stats of the same
+ * images, with bands: those of tensors that both have become @g's, too.
+ */
+int vtac_collect_stats_beside(struct vtac_graph *g, const struct vtac_options *opt,
+			      const struct vtac_graph *base);
+/*
+ * stats_divide.c: returns stats of the same values, with channel c divided by @by[c], which are
+ * greater than 0: exact if these are the same, else @from has bands. NULL without memory.
+ */
+struct vtac_stats *vtac_stats_divided(struct vtac_graph *g, const struct vtac_stats *from,
+				      const float *by);
 
-/* gptq.c: add @data, the input of @node in an image, to its Hessian. */
+/*
+ * gptq.c: give Hessians to convolutions for which @images are enough. Those of @base, if not NULL,
+ * are taken where it has the input (vtac_collect_stats_beside()).
+ */
+int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base, unsigned int images);
+/* Add @data, the input of @node in an image, to its Hessian. */
 void vtac_gptq_observe(struct vtac_node *node, const float *data);
+/* Let @node's Hessian be that of an input whose channel c is divided by @by[c], the graph's. */
+int vtac_gptq_divide(struct vtac_graph *g, struct vtac_node *node, const float *by);
 /* Returns the factor of the Hessian of @group, for vtac_gptq_round(); NULL without memory. */
 struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group);
 /* An output channel: weights @w are rounded to integers @q, in steps of @step. */
@@ -157,11 +181,11 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt);
 /* A tensor of the card that the file gives no scale, so that images are needed; or NULL. */
 const struct vtac_tensor *vtac_lacks_scale(const struct vtac_graph *g);
 int vtac_pass_channel_split(struct vtac_graph *g, const struct vtac_options *opt);
-int vtac_pass_equalise(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *opt);
 /* Give Hessians to convolutions for which there are enough images; `stats` fills them. */
 int vtac_pass_gptq(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_stats(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_equalise(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_residual(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_precision(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_zero_point(struct vtac_graph *g, const struct vtac_options *opt);

@@ -16,6 +16,8 @@
 #define VTAC_CLONES
 #endif
 
+#define VTAC_BANDS	64
+
 struct lane;
 struct lanes;
 
@@ -75,8 +77,19 @@ void lane_pass(struct lane *lane, unsigned int i);
 /* Ends this image and all later ones because of @bad. */
 void lane_fail(struct lane *lane, const struct vtac_tensor *bad);
 
+/* stats.c: has @base the values of @t? Of a tensor whose channels were split, it has others. */
+bool is_counted(const struct vtac_graph *base, const struct vtac_tensor *t);
+
 /* stats.c: the greatest |v| of @n values that is a number; 0 for none. */
 float greatest_size(const float *v, int64_t n);
+
+/*
+ * stats_divide.c: bands of @channels channels, all zero; NULL without memory. Count @n values of a
+ * channel, from @lo to @hi.
+ */
+struct vtac_bands *bands_new(struct vtac_graph *g, int64_t channels);
+void bands_count(struct vtac_bands *bands, int64_t channel, const float *v, int64_t n, float lo,
+		 float hi);
 
 /* scales.c: options and widths; the tables, which zero_point makes, are NULL. */
 struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *opt);

@@ -123,6 +123,8 @@ static bool count_channels(struct vtac_stats *s, const struct vtac_tensor *t, co
 		if (!r.finite)
 			return false;
 		*most = fmaxf(*most, fmaxf(-r.lo, r.hi));
+		if (s->bands)
+			bands_count(s->bands, i % s->channels, v, plane, r.lo, r.hi);
 		s->mean[i % s->channels] += r.sum / (double)(plane * n);
 		s->lo = fminf(s->lo, r.lo);
 		s->hi = fmaxf(s->hi, r.hi);
@@ -156,7 +158,7 @@ static void count_values(struct vtac_stats *s, const float *v, int64_t n)
 	float most = fmaxf(-s->lo, s->hi);
 
 	if (!s->range)
-		s->range = most > 0 ? most * 1.01f : 0;
+		s->range = most > 0 ? most * VTAC_STATS_MARGIN : 0;
 	if (!s->range)
 		return;
 	widen_bins(s, most);
@@ -176,7 +178,7 @@ static bool touches_card(const struct vtac_tensor *t)
 }
 
 /* Stats of a tensor of floats that the card has, before any image is counted. */
-static int make_stats(struct vtac_graph *g, struct vtac_tensor *t)
+static int make_stats(struct vtac_graph *g, struct vtac_tensor *t, bool bands)
 {
 	struct vtac_stats *s;
 
@@ -190,26 +192,31 @@ static int make_stats(struct vtac_graph *g, struct vtac_tensor *t)
 	s->most = vtac_alloc(g, (uint64_t)s->channels, sizeof(s->most[0]));
 	if (!s->mean || !s->most)
 		return -1;
+	if (bands && t->rank >= 2) {
+		s->bands = bands_new(g, s->channels);
+		if (!s->bands)
+			return -1;
+	}
 	t->stats = s;
 	return 0;
 }
 
 /* Stats of all tensors that a run of @nodes nodes shows, 0 for all. */
-static int make_all_stats(struct vtac_graph *g, unsigned int nodes)
+static int make_all_stats(struct vtac_graph *g, unsigned int nodes, bool bands)
 {
 	unsigned int n = nodes ? nodes : g->n_nodes;
 
 	for (unsigned int i = 0; i < g->n_tensors; i++)
 		g->tensors[i]->stats = NULL;
 	for (unsigned int i = 0; i < g->n_inputs; i++)
-		if (make_stats(g, g->inputs[i]))
+		if (make_stats(g, g->inputs[i], bands))
 			return -1;
 	for (unsigned int i = 0; i < n; i++)
 		for (unsigned int k = 0; k < g->nodes[i]->n_out; k++)
-			if (g->nodes[i]->out[k] && make_stats(g, g->nodes[i]->out[k]))
+			if (g->nodes[i]->out[k] && make_stats(g, g->nodes[i]->out[k], bands))
 				return -1;
 	for (unsigned int i = 0; i < g->n_outputs; i++)
-		if (g->outputs[i]->data && make_stats(g, g->outputs[i]))
+		if (g->outputs[i]->data && make_stats(g, g->outputs[i], bands))
 			return -1;
 	return 0;
 }
@@ -242,6 +249,7 @@ static int count_image(void *priv, struct lane *lane)
 	return vtac_float_run(work->graphs[0], &io);
 }
 
+/* Means are sums while images are counted. */
 static void finish_means(struct vtac_graph *g, unsigned int images)
 {
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
@@ -252,8 +260,9 @@ static void finish_means(struct vtac_graph *g, unsigned int images)
 	}
 }
 
-int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, unsigned int max,
-		       unsigned int nodes)
+/* Count the first @max images. */
+static int count_images(struct vtac_graph *g, const struct vtac_options *opt, unsigned int max,
+			unsigned int nodes)
 {
 	const struct vtac_images *images = opt->images;
 	struct lane_work work = {
@@ -263,17 +272,12 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, uns
 	};
 	int err;
 
-	if (!images->count)
-		return vtac_fail(g, NULL, "There are no images to calibrate with.");
-	if (make_all_stats(g, nodes))
-		return -1;
 	work.graphs[0] = vtac_float_new(g);
 	if (!work.graphs[0])
 		return -1;
 	err = lanes_run(&work);
 	vtac_float_free(work.graphs[0]);
-	if (!err)
-		finish_means(g, work.count);
+	finish_means(g, work.count);
 	if (work.bad)
 		vtac_fail(g, work.bad->producer,
 			  "Tensor %.120s is infinite or not a number for calibration image %u.",
@@ -281,9 +285,60 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, uns
 	return err;
 }
 
+int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, unsigned int max,
+		       unsigned int nodes, bool bands)
+{
+	if (!opt->images->count)
+		return vtac_fail(g, NULL, "There are no images to calibrate with.");
+	return make_all_stats(g, nodes, bands) ? -1 : count_images(g, opt, max, nodes);
+}
+
+bool is_counted(const struct vtac_graph *base, const struct vtac_tensor *t)
+{
+	const struct vtac_tensor *same = vtac_tensor_find(base, t->name);
+
+	return same && vtac_same_shape(same, t);
+}
+
+/* Stats of the tensors that @base lacks. Sets the number of nodes up to the last of these. */
+static int make_stats_beside(struct vtac_graph *g, const struct vtac_graph *base,
+			     unsigned int *nodes)
+{
+	*nodes = 0;
+	for (unsigned int i = 0; i < g->n_tensors; i++)
+		g->tensors[i]->stats = NULL;
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		for (unsigned int k = 0; k < g->nodes[i]->n_out; k++) {
+			struct vtac_tensor *t = g->nodes[i]->out[k];
+
+			if (!t || is_counted(base, t))
+				continue;
+			*nodes = i + 1;
+			if (make_stats(g, t, true))
+				return -1;
+		}
+	return 0;
+}
+
+int vtac_collect_stats_beside(struct vtac_graph *g, const struct vtac_options *opt,
+			      const struct vtac_graph *base)
+{
+	unsigned int nodes;
+
+	if (make_stats_beside(g, base, &nodes) ||
+	    (nodes && count_images(g, opt, opt->images->count, nodes)))
+		return -1;
+	for (unsigned int i = 0; i < g->n_tensors; i++)
+		if (is_counted(base, g->tensors[i]))
+			g->tensors[i]->stats =
+				vtac_tensor_find(base, g->tensors[i]->name)->stats;
+	return 0;
+}
+
 int vtac_pass_stats(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	return g->how ? vtac_collect_stats(g, opt, opt->images->count, 0) : 0;
+	return g->how ?
+		vtac_collect_stats(g, opt, opt->images->count, 0, false) : 0;
 }
 
 /* ---- ranges ---- */

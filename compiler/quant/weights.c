@@ -151,6 +151,24 @@ static double input_mean(const struct sums *s, int64_t i, int64_t in)
 	return i < in / 2 ? mean[i] + mean[in / 2 + i] * s->sx / rest->steps : mean[i] * s->sx;
 }
 
+/* Sums that are added up side by side */
+#define PARTS	4
+
+/* Of inputs that have one weight each: the sum of the weights' errors, times the inputs' means. */
+static double weigh_errors(const int8_t *q, const float *w, double step, const double *mean,
+			   int64_t n)
+{
+	double part[PARTS] = { 0 };
+	int64_t i = 0;
+
+	for (; i + PARTS <= n; i += PARTS)
+		for (int k = 0; k < PARTS; k++)
+			part[k] += (q[i + k] * step - (double)w[i + k]) * mean[i + k];
+	for (; i < n; i++)
+		part[0] += (q[i] * step - (double)w[i]) * mean[i];
+	return part[0] + part[1] + part[2] + part[3];
+}
+
 /* Returns the mean error of channel @c's output by rounded weights, in real units. */
 static double rounding_drift(const struct sums *s, int64_t c)
 {
@@ -161,6 +179,9 @@ static double rounding_drift(const struct sums *s, int64_t c)
 	first = c / (s->channels / s->groups) * in;
 	if (!stats || s->q->how.no_bias_correction || stats->channels != in * s->groups)
 		return 0;
+	if (s->per_in == 1 && !vtac_rest_of(s->node->in[0]))
+		return weigh_errors(s->wq + c * in, s->w + c * in, (double)s->step[c],
+				    stats->mean + first, in);
 	for (int64_t i = 0; i < in; i++) {
 		double off = 0;
 
@@ -180,16 +201,25 @@ static int64_t res_factor(const struct sums *s, int64_t c)
 	return s->res_mul ? s->res_mul[c] : INT64_C(1) << s->node->post.res_shift;
 }
 
+#define BOUNDS_PART	(1 << 20)
+
 /* The least and greatest sum of channel @c before its multiplier. */
 static void sum_bounds(const struct sums *s, int64_t c, int64_t *least, int64_t *most)
 {
-	int64_t up = 0, down = 0, by = res_factor(s, c);
+	int64_t up = 0, down = 0, by = res_factor(s, c), n = s->taps - s->spare;
 
-	for (int64_t i = 0; i < s->taps - s->spare; i++) {
-		int8_t v = s->wq[c * s->taps + i];
+	/* Parts whose sums fit 32 bits */
+	for (int64_t at = 0; at < n; at += BOUNDS_PART) {
+		const int8_t *v = s->wq + c * s->taps + at;
+		int32_t sum = 0, sizes = 0, count = (int32_t)(n - at < BOUNDS_PART ? n - at :
+							      BOUNDS_PART);
 
-		up += v > 0 ? v : 0;
-		down -= v < 0 ? v : 0;
+		for (int32_t i = 0; i < count; i++) {
+			sum += v[i];
+			sizes += abs(v[i]);
+		}
+		up += (sizes + sum) / 2;
+		down += (sizes - sum) / 2;
 	}
 	*most = up * s->x_hi - down * s->x_lo + s->r_hi * by;
 	*least = up * s->x_lo - down * s->x_hi + s->r_lo * by;

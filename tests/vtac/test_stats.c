@@ -61,6 +61,120 @@ static void check_stats(const struct vtac_tensor *t)
 	free(hist);
 }
 
+/* Divisors of channels that are far apart, and no powers of two */
+static float divisor(int64_t c)
+{
+	return 0.01f * (float)((c * 37 + 5) % 997 + 1);
+}
+
+static int divided_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	int64_t n = vtac_elements(t), plane = n / t->dims[1];
+
+	if (image(priv, i, t, values))
+		return -1;
+	for (int64_t k = 0; k < n; k++)
+		values[k] /= divisor(k / plane);
+	return 0;
+}
+
+/* Collect stats of an input of @channels channels, each of 5 x @width. */
+static struct vtac_tensor *collect(struct net *net, int64_t channels, int64_t width,
+				   int (*read)(void *priv, unsigned int i,
+					       const struct vtac_tensor *t, float *values))
+{
+	const struct vtac_images images = { .count = IMAGES, .read = read };
+	const struct vtac_options opt = { .no_card = true, .images = &images };
+	struct vtac_tensor *x;
+
+	net_begin(net, 51);
+	x = net_input(net, channels, 5, width);
+	net_output(net, net_relu(net, x, "relu"));
+	net->g->nodes[0]->device = VTAC_CARD;
+	if (vtac_run_passes(net->g, &opt, "shape") ||
+	    vtac_collect_stats(net->g, &opt, IMAGES, 0, true))
+		fail_msg("%s", net->g->error.text);
+	return x;
+}
+
+/* The greatest difference of the shares of values up to any size, of the same range */
+static double farthest(const struct vtac_stats *a, const struct vtac_stats *b)
+{
+	double most = 0, sum = 0, of_b = 0;
+
+	for (unsigned int i = 0, k = 0; i < VTAC_BINS; i++) {
+		sum += (double)a->hist[i];
+		while (k < VTAC_BINS && (float)k * b->range <= (float)i * a->range)
+			of_b += (double)b->hist[k++];
+		most = fmax(most, fabs(sum - of_b) / (double)a->count);
+	}
+	return most;
+}
+
+static void check_divided(const struct vtac_stats *got, const struct vtac_stats *want)
+{
+	static const enum vtac_range methods[] = { VTAC_RANGE_MSE, VTAC_RANGE_PERCENTILE };
+	uint64_t count = 0;
+
+	assert_true(got->lo == want->lo && got->hi == want->hi);
+	assert_int_equal(got->count, want->count);
+	for (int64_t c = 0; c < want->channels; c++) {
+		assert_true(got->most[c] == want->most[c]);
+		assert_true(fabs(got->mean[c] - want->mean[c]) <= 0.00001 * want->most[c]);
+	}
+	/* No value is lost, however few there are. */
+	for (unsigned int i = 0; i < VTAC_BINS; i++)
+		count += got->hist[i];
+	assert_int_equal(count, want->count);
+	assert_true(farthest(got, want) < 0.05);
+	for (unsigned int i = 0; i < 2; i++) {
+		float a = vtac_stats_range(got, methods[i], 99, 255);
+		float b = vtac_stats_range(want, methods[i], 99, 255);
+
+		assert_true(fabsf(a - b) <= b / 16);
+	}
+}
+
+TEST(divided_channels_have_the_stats_of_their_values)
+{
+	static const int64_t sizes[][2] = { { 64, 1 }, { 64, 13 }, { 7, 200 } };
+
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const struct vtac_tensor *x, *y;
+		struct vtac_stats *divided;
+		struct net net, other;
+		float by[64];
+
+		for (int64_t c = 0; c < sizes[i][0]; c++)
+			by[c] = divisor(c);
+		x = collect(&net, sizes[i][0], sizes[i][1], image);
+		y = collect(&other, sizes[i][0], sizes[i][1], divided_image);
+		divided = vtac_stats_divided(net.g, x->stats, by);
+		assert_non_null(divided);
+		check_divided(divided, y->stats);
+		net_end(&other);
+		net_end(&net);
+	}
+}
+
+/* One divisor of all channels moves no value to another bin. */
+TEST(stats_divided_by_one_number_are_exact)
+{
+	float by[16];
+	struct vtac_stats *divided;
+	const struct vtac_tensor *x;
+	struct net net;
+
+	for (int c = 0; c < 16; c++)
+		by[c] = 4;
+	x = collect(&net, 16, 9, image);
+	divided = vtac_stats_divided(net.g, x->stats, by);
+	assert_non_null(divided);
+	assert_memory_equal(divided->hist, x->stats->hist, sizeof(divided->hist));
+	assert_true(divided->hi == x->stats->hi / 4 && divided->range == x->stats->range / 4);
+	net_end(&net);
+}
+
 /* Planes that no vector divides, of one value, and more values than are counted at a time. */
 TEST(stats_are_those_of_all_values)
 {
@@ -81,7 +195,7 @@ TEST(stats_are_those_of_all_values)
 		net_output(&net, z);
 		y->producer->device = VTAC_CARD;
 		if (vtac_run_passes(net.g, &opt, "shape") ||
-		    vtac_collect_stats(net.g, &opt, IMAGES, 0))
+		    vtac_collect_stats(net.g, &opt, IMAGES, 0, false))
 			fail_msg("%s", net.g->error.text);
 		check_stats(x);
 		assert_true(y->stats->hi == x->stats->hi);

@@ -457,7 +457,7 @@ static void round_model(struct trial *trial, const struct vtac_options *opt)
 	if (vtac_pass_shape(g, opt))
 		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)trial->seed, g->error.text);
 	place_all(g, VTAC_CARD);
-	if (vtac_collect_stats(g, &with, CALIBRATE, 0))
+	if (vtac_collect_stats(g, &with, CALIBRATE, 0, false))
 		fail_msg("VTA_SEED=%llu: %s", (unsigned long long)trial->seed, g->error.text);
 	place_all(g, VTAC_CPU);
 	n = g->n_tensors;
