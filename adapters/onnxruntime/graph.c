@@ -214,8 +214,8 @@ static void find_producers(struct graph *g)
 }
 
 /*
- * Order nodes as in the file: ONNX Runtime's order is another one, and the compiler's choices depend
- * on it. ONNX Runtime numbers nodes as it reads them, and those of its optimiser after them.
+ * Order nodes as in the file: ONNX Runtime's order is another one, and the compiler's choices
+ * depend on it. ONNX Runtime numbers nodes as it reads them, and those of its optimiser after them.
  */
 static OrtStatus *order_nodes(struct graph *g)
 {

@@ -103,7 +103,7 @@ enum vtac_op {
 	VTAC_QUANTIZE,		/* x, scale, [zero point] */
 	VTAC_DEQUANTIZE,	/* x, scale, [zero point] */
 	/* Made by passes: */
-	VTAC_GEMM_ROUNDED,	/* x, steps, w int8 [n][k], scales, int32 zeros, [bias]: on the CPU */
+	VTAC_GEMM_ROUNDED,	/* x, steps, w int8 [n][k], scales, zeros, [bias]: on the CPU */
 	VTAC_COPY,		/* x: to another device or layout; may add channels (attr.pad) */
 	VTAC_CHANNELS,		/* any number: of each output channel, attr.channels.picks */
 	/* Operators on shapes: gone after vtac_pass_partition(), or an error */

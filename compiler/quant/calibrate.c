@@ -249,9 +249,9 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 	opt.quant = &own;
 	g->how = &own;
 	g->counted = true;
-	err = vtac_pass_equalise(g, &opt) || vtac_pass_residual(g, &opt) || vtac_pass_precision(g, &opt) ||
-	      vtac_pass_zero_point(g, &opt) || vtac_pass_requantize(g, &opt) ||
-	      vtac_pass_quantise(g, &opt) ? 1 : 0;
+	err = vtac_pass_equalise(g, &opt) || vtac_pass_residual(g, &opt) ||
+	      vtac_pass_precision(g, &opt) || vtac_pass_zero_point(g, &opt) ||
+	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ? 1 : 0;
 	if (!err)
 		err = vtac_measure(t->g, g, &opt, &t->eval, &t->known, &a);
 	if (!err)

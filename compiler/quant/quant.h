@@ -29,7 +29,7 @@ struct vtac_stats {
 	double *mean;			/* of each channel (dimension 1), sums until the end */
 	float *most;			/* likewise, the greatest |x| */
 	int64_t channels;
-	struct vtac_bands *bands;	/* values of each channel, for vtac_stats_divided(); or NULL */
+	struct vtac_bands *bands;	/* of each channel, for vtac_stats_divided(); or NULL */
 };
 
 /* The range of bins, in greatest values: that is in the last bin. */

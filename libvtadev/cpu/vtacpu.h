@@ -276,8 +276,8 @@ void vtacpu_gemm_pack(const struct vtacpu_gemm_f32 *p, const float *b, float *pa
 /*
  * vtacpu_step_f32() - find the step and zero point of floats (ONNX: DynamicQuantizeLinear)
  *
- * x [count] -> y [2]: step, a 255th of the range of x and 0; and zero, round(-least / step), both as
- * floats. NaN is ignored.
+ * x [count] -> y [2]: step, a 255th of the range of x and 0; and zero, round(-least / step), both
+ * as floats. NaN is ignored.
  */
 struct vtacpu_step_f32 {
 	uint32_t count;

@@ -3,6 +3,7 @@
  * Values rounded to 256 steps of their range, and their products with integers, against the
  * formulas of ONNX's DynamicQuantizeLinear and plain loops, to the bit.
  */
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ TEST(zeros_stay_zeros)
 /* Values that are no numbers change no others; nor do steps that no values have. */
 TEST(odd_values_are_harmless)
 {
-	const float odd[] = { NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-40f, 0, -1 };
+	const float odd[] = { NAN, INFINITY, -INFINITY, 3e38f, -3e38f, FLT_MIN / 8, 0, -1 };
 	struct vtacpu_round_f32 p = { 8 };
 	struct vtacpu_gemm_rounded gemm = { .m = 1, .n = 1, .k = 8, .scales = 1 };
 	const float some[] = { NAN, 1, -3, NAN };

@@ -810,7 +810,7 @@ static struct vtac_tensor *net_matrix(struct net *net, int64_t rows, int64_t col
 	return t;
 }
 
-/* The kernel of the only step of x * w, w of @n columns, which another node reads too if @shared. */
+/* The kernel of the only step of x * w, w of @n columns, which another node reads if @shared. */
 static uint32_t kernel_of_product(int64_t n, bool shared, bool constant)
 {
 	const int64_t dims[] = { n, 5 };

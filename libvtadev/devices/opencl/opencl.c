@@ -434,7 +434,7 @@ static int enter_rack(struct ocl *ocl, struct rack_core *core)
 		return check_call(ocl, "core", err);
 	for (unsigned int i = 0; i < KERNELS_BUFFERS; i++)
 		bytes += ocl->rack.sizes[i];
-	fprintf(stderr, "libvtadev-opencl: no memory for more than %u cores of %zu bytes: %s (%d)\n",
+	fprintf(stderr, "libvtadev-opencl: no memory for over %u cores of %zu bytes: %s (%d)\n",
 		ocl->rack.room, bytes, error_text(err), err);
 	return -ENOMEM;
 }
