@@ -266,7 +266,7 @@ static int lower_packed(struct lowering *l, const struct vtac_call *c, struct vt
 				 packed->need.why);
 	if (lower_reserve(l, &l->p->consts, packed->need.bytes[1], VTAIMAGE_HOST_ALIGN, &at))
 		return -1;
-	vtacpu_gemm_pack(&c->p.gemm_f32, c->io[1]->data, (float *)(l->p->consts.data + at));
+	vtacpu_gemm_pack(&c->p.gemm_f32, c->io[1]->data, (void *)(l->p->consts.data + at));
 	return share_const(l, packed->need.bytes[1], at, place);
 }
 
