@@ -173,7 +173,7 @@ static void take_functions(struct vtac_graph *g, const struct vtac_graph *search
 {
 	unsigned int at = 0;
 
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
+	for (unsigned int i = 0; i < g->n_nodes && searched->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 		unsigned int k = 0;
 

@@ -615,10 +615,18 @@ static int32_t bias_with_start(const struct sums *s, int64_t c)
 	return s->offset[c];
 }
 
+static bool has_bias(const struct sums *s)
+{
+	for (int64_t c = 0; c < s->channels; c++)
+		if (s->offset[c])
+			return true;
+	return false;
+}
+
 /* A layer without bias needs no start. */
 static void move_biases(struct sums *s)
 {
-	if (vtac_all_same(s->offset, s->channels) && !s->offset[0])
+	if (!has_bias(s))
 		return;
 	for (int64_t c = 0; c < s->channels; c++)
 		s->offset[c] = bias_with_start(s, c);

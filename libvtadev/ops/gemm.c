@@ -502,7 +502,7 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 	struct pipe p = { .b = b, .l = l, .t = t, .params = t->acc_parts * tile_elements(t) };
 	struct place at = { 0 };
 
-	for (uint32_t i = 0; i < t->acc_parts; i++)
+	for (uint32_t i = 0; i < sizeof(p.clipped) / sizeof(*p.clipped); i++)
 		p.clipped[i] = (i + 1) * tile_elements(t) <= ops_between(b)->acc_clipped;
 	load_early(&p);
 	for (at.group = 0; at.group < l->groups && !b->error; at.group++) {
