@@ -230,7 +230,7 @@ static void measure_cell(const struct setup *s, unsigned int column, size_t byte
 	}
 	for (unsigned int i = 0; i < now.count; i++)
 		sample(&cell->times, now.ns[i]);
-	sample(&cell->parts, reference.median / times_in(&now).median);
+	sample(&cell->parts, reference.least / times_in(&now).least);
 }
 
 static bool is_clear(const struct setup *s, const struct cell *cells)
