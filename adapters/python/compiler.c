@@ -323,8 +323,9 @@ static PyObject *net_compile(PyObject *object, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOIO!I:compile", &core_bytes, &how.name,
 			      &how.no_card, &how.no_prune, &PyTuple_Type, &cpu,
-			      &PyTuple_Type, &shapes, &how.labels, &pre, &how.images, &run.image, &run.progress,
-			      &how.threads, &PyTuple_Type, &precisions, &how.extra_cycles) ||
+			      &PyTuple_Type, &shapes, &how.labels, &pre, &how.images,
+			      &run.image, &run.progress, &how.threads,
+			      &PyTuple_Type, &precisions, &how.extra_cycles) ||
 	    take_core(core_bytes, &core) ||
 	    (pre != Py_None && take_preprocess(&preprocess, pre)))
 		return NULL;
