@@ -427,7 +427,7 @@ void card_info(struct card *card, struct card_info *info)
 	leave(card);
 }
 
-/* What STATE.HAND says. */
+/* The phase of a queue by its STATE.HAND. */
 static enum card_phase phase_of(uint32_t hand)
 {
 	switch (hand) {

@@ -78,7 +78,7 @@ static struct vtac_tensor *made_of(const struct vtac_tensor *t, enum vtac_op op,
 	return t && t->producer && t->producer->op == op ? t->producer->in[i] : NULL;
 }
 
-/* What an @op that reads @x first makes already, or NULL. */
+/* The output of the first @op that reads @x, or NULL. */
 static struct vtac_tensor *made_by(const struct vtac_tensor *x, enum vtac_op op)
 {
 	for (unsigned int i = 0; i < x->n_users; i++)

@@ -98,7 +98,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Where cores of RUNs without KEEP are: the queue's, or the only one that the device has. */
+/* The core of RUNs without KEEP: of the queue, or the only one that the device has. */
 static struct local_core *loose_core(struct local_queue *q)
 {
 	return q->card->cores > 1 ? &q->loose : &q->card->loose;

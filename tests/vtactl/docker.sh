@@ -80,8 +80,8 @@ if ! tar -C "$root/tmp/image" -c . | chroot "$root" docker import - box >/dev/nu
 	exit 0
 fi
 
-# container OPTIONS...: in one with these options, says who uses it, whose the card's node is, and
-# whether writing to it reaches the device; sets $said
+# container OPTIONS...: in one with these options, prints its user's ids, type and owner of the
+# card's node, and the error of writing to the node; sets $said
 container() {
 	said=$(timeout 120 chroot "$root" docker run --rm --network none "$@" box \
 		/bin/sh -c 'id; stat -c "%F %t:%T %u %g" /dev/vta0; echo x >/dev/vta0' 2>&1)

@@ -378,7 +378,7 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 	return EXECUTED;
 }
 
-/* What needs no work of the group: FINISH, and an entry that others have executed. */
+/* FINISH, and an entry that others have executed, need no work of the group. */
 static enum outcome pass_over(__local struct vta_group *g, struct launch *w, ulong uops)
 {
 	look_at_clock(g, w, INSN_WORK);
