@@ -122,7 +122,7 @@ static PyObject *net_inputs(PyObject *object, PyObject *Py_UNUSED(none))
 /* ---- callbacks: in the thread that compiles, which has released the GIL ---- */
 
 struct run {
-	PyObject *image, *progress;	/* progress may be None */
+	PyObject *image, *progress, *warn;	/* progress may be None */
 	PyThreadState *thread;
 	int failed;			/* an exception is set */
 };
@@ -178,6 +178,19 @@ static int report_progress(void *priv, const char *what, uint64_t done, uint64_t
 	}
 	run->thread = PyEval_SaveThread();
 	return run->failed ? -1 : 0;
+}
+
+static void take_warning(void *priv, const char *text)
+{
+	struct run *run = priv;
+	PyObject *result;
+
+	PyEval_RestoreThread(run->thread);
+	/* The compiler goes on to its next report of progress, which ends it. */
+	result = PyObject_CallFunction(run->warn, "s", text);
+	run->failed = !result;
+	Py_XDECREF(result);
+	run->thread = PyEval_SaveThread();
 }
 
 /* ---- options ---- */
@@ -291,6 +304,7 @@ static PyObject *run_compiler(struct net *self, struct vtac_net_options *how, st
 	}
 	how->image = read_image;
 	how->progress = report_progress;
+	how->warn = take_warning;
 	how->priv = run;
 	self->busy = 1;
 	run->thread = PyEval_SaveThread();
@@ -307,8 +321,8 @@ static PyObject *run_compiler(struct net *self, struct vtac_net_options *how, st
 
 /*
  * compile(core, name, no_card, no_prune, cpu, shapes, labels, preprocess, images, image, progress,
- * threads, precisions, extra_cycles): the bytes of a program. precisions: (name or None, 8, 16 or
- * 0) for each. image(i, input, count) returns count floats.
+ * threads, precisions, extra_cycles, warn): the bytes of a program. precisions: (name or None, 8,
+ * 16 or 0) for each. image(i, input, count) returns count floats; warn(text) may be called once.
  */
 static PyObject *net_compile(PyObject *object, PyObject *args)
 {
@@ -321,11 +335,11 @@ static PyObject *net_compile(PyObject *object, PyObject *args)
 	struct run run = { .failed = 0 };
 	struct vtaops_core core;
 
-	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOIO!I:compile", &core_bytes, &how.name,
+	if (!PyArg_ParseTuple(args, "SzppO!O!zOIOOIO!IO:compile", &core_bytes, &how.name,
 			      &how.no_card, &how.no_prune, &PyTuple_Type, &cpu,
 			      &PyTuple_Type, &shapes, &how.labels, &pre, &how.images,
 			      &run.image, &run.progress, &how.threads,
-			      &PyTuple_Type, &precisions, &how.extra_cycles) ||
+			      &PyTuple_Type, &precisions, &how.extra_cycles, &run.warn) ||
 	    take_core(core_bytes, &core) ||
 	    (pre != Py_None && take_preprocess(&preprocess, pre)))
 		return NULL;

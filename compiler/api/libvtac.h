@@ -255,7 +255,7 @@ struct vtac_net_precision {
  * @files: images of each input, as many of all of them, in place of @image; at most @images of them
  *	are used, or all if that is 0
  * @n_files: number of @files
- * @priv: for @image and @progress
+ * @priv: for @image, @progress and @warn
  * @shapes: of inputs; without, an open first dimension is 1, and another is an error. If an input
  *	is in them several times, the program has as many variants (vtaimage_variant()), and other
  *	inputs are in them as often, or once for all variants; @image is asked for each variant's
@@ -270,6 +270,9 @@ struct vtac_net_precision {
  * @precisions: bits of results; without, all have 8
  * @n_precisions: number of @precisions
  * @extra_cycles: most cycles that VTAC_NET_AUTO_BITS adds, in percent of all, to 1000; 0: 25
+ * @warn: called in the thread of vtac_net_compile(), once for a program, with sentences if its
+ *	results are not accurate: without images, ranges of a model of floats are those of random
+ *	inputs (pixels as @preprocess makes them, or normal values). NULL: such a model is an error
  */
 struct vtac_net_options {
 	const struct vtaops_core *core;
@@ -292,6 +295,7 @@ struct vtac_net_options {
 	const struct vtac_net_precision *precisions;
 	unsigned int n_precisions;
 	unsigned int extra_cycles;
+	void (*warn)(void *priv, const char *text);
 };
 
 #define VTAC_NET_THREADS_MAX	64
@@ -301,7 +305,8 @@ struct vtac_net_options {
  * struct vtac_net_placement - the devices of a net's nodes
  * @card: number of nodes on the card, after activations are merged into them
  * @cpu: number of nodes on the CPU
- * @unscaled: a tensor of the card has no scale in the model: vtac_net_compile() needs images
+ * @unscaled: a tensor of the card has no scale in the model: vtac_net_compile() needs images, or
+ *	warns
  */
 struct vtac_net_placement {
 	unsigned int card, cpu;

@@ -420,6 +420,8 @@ struct making {
 	struct vtac_graph **g;
 	struct vtac_program *p;
 	struct vtac_image_options *image;
+	struct vtac_random random;	/* inputs, if there are no images, and options with them */
+	struct vtac_quant_options quant;
 };
 
 static struct making *making_new(const struct vtac_net_options *how, unsigned int n)
@@ -587,6 +589,22 @@ static unsigned int count_variants(struct vtac_net *net, const struct vtac_optio
 	return n;
 }
 
+/* Calibrate with random inputs if there are no images, and say what that is worth. */
+static void use_random(struct making *m, struct vtac_options *opt)
+{
+	const struct vtac_net_options *how = m->how;
+	char text[VTAC_RANDOM_TEXT];
+
+	if (!how->warn || !vtac_lacks_images(m->g[0], opt))
+		return;
+	vtac_random_init(&m->random, how->preprocess);
+	m->quant = *opt->quant;
+	m->quant.random_inputs = VTAC_RANDOM_INPUTS;
+	opt->quant = &m->quant;
+	opt->images = &m->random.images;
+	how->warn(how->priv, vtac_random_text(text));
+}
+
 /* Compile all variants of @all and write their image. */
 static int compile(struct vtac_net *net, struct making *m, const struct vtac_options *all,
 		   struct vtac_shape_option *shapes, uint8_t **image, size_t *size)
@@ -603,6 +621,8 @@ static int compile(struct vtac_net *net, struct making *m, const struct vtac_opt
 		m->g[i]->crew = m->crew;
 		if (m->how->name)
 			m->g[i]->name = m->how->name;
+		if (!i)
+			use_random(m, &opt);
 		err = compile_variant(m, &opt, i);
 		if (!err && i + 1 == m->n)
 			err = make_image(m, image, size);

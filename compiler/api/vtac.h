@@ -61,6 +61,26 @@ int vtac_check_labels(struct vtac_graph *g, const char *labels);
 /* The same of @right, the classes of @n images: 0 if the first output has them all. */
 int vtac_check_classes(struct vtac_graph *g, const unsigned int *right, unsigned int n);
 
+/*
+ * random.c: inputs of a model without images: of a picture, pixels as @pre makes them; NULL: values
+ * are normal. @r stays as long as the images.
+ */
+#define VTAC_RANDOM_INPUTS	8u
+struct vtac_random {
+	struct vtac_images images;
+	float least, most;		/* of pixels; equal: none are known */
+};
+
+void vtac_random_init(struct vtac_random *r, const struct vtaimage_preprocess *pre);
+/*
+ * Do nodes of the card need ranges, which neither the file has nor images of @opt show? @g has just
+ * been read, and does not change.
+ */
+bool vtac_lacks_images(const struct vtac_graph *g, const struct vtac_options *opt);
+#define VTAC_RANDOM_TEXT	240	/* bytes of a buffer for this: */
+/* Write to @buf what results by random inputs are worth: sentences without the first capital. */
+const char *vtac_random_text(char *buf);
+
 /* net.c: the net of libvtac.h */
 struct vtac_net {
 	struct vtac_graph *g;

@@ -56,18 +56,6 @@ int cmd_images_check(const struct cmd_images *c, struct vtac_graph *g);
 struct vtac_images *cmd_images_all(struct cmd_images *c);
 void cmd_images_free(struct cmd_images *c);
 
-/*
- * cmd_random.c: inputs of a model without images: of a picture, pixels as @pre makes them; NULL:
- * values are normal. @r stays as long as the images.
- */
-#define CMD_RANDOM_INPUTS	8u
-struct cmd_random {
-	struct vtac_images images;
-	float least, most;		/* of pixels; equal: none are known */
-};
-
-void cmd_random_init(struct cmd_random *r, const struct vtaimage_preprocess *pre);
-
 /* cmd_output.c */
 struct output_options {
 	const char *model;		/* the model's file, which names the program */

@@ -108,7 +108,7 @@ struct compile {
 	struct vtaimage_preprocess preprocess;
 	bool has_preprocess;
 	struct cmd_images *calibrate, *measure;
-	struct cmd_random random;
+	struct vtac_random random;
 	unsigned int *classes;		/* of those to measure with */
 	char *labels;			/* of @labels_file */
 	unsigned int variants;
@@ -435,35 +435,18 @@ static unsigned int count_images(struct cmd_images *images)
 	return cmd_images_given(images) ? cmd_images_all(images)->count : 0;
 }
 
-/* Do nodes of the card need ranges, which neither the file has nor images show? */
-static bool lacks_images(struct compile *c)
-{
-	struct vtac_options opt = c->opt;
-	struct vtac_graph *g;
-	bool lacks;
-
-	if (opt.images || opt.no_card)
-		return false;
-	g = new_graph(c);
-	opt.progress = NULL;
-	lacks = g && !vtac_read_onnx(g, c->model) && !vtac_run_passes(g, &opt, "partition") &&
-		vtac_lacks_scale(g);
-	vtac_graph_free(g);
-	return lacks;
-}
-
 /* Calibrate with random inputs, and say what that is worth. */
 static void use_random(struct compile *c)
 {
-	cmd_random_init(&c->random, c->has_preprocess ? &c->preprocess : NULL);
+	char text[VTAC_RANDOM_TEXT];
+
+	vtac_random_init(&c->random, c->has_preprocess ? &c->preprocess : NULL);
 	c->opt.images = &c->random.images;
-	c->quant.random_inputs = CMD_RANDOM_INPUTS;
-	cmd_progress_plan(CMD_RANDOM_INPUTS, count_images(c->measure));
+	c->quant.random_inputs = VTAC_RANDOM_INPUTS;
+	cmd_progress_plan(VTAC_RANDOM_INPUTS, count_images(c->measure));
 	progress_clear();
-	fprintf(stderr, "vtac: WARNING: there are no images, so ranges of values are those of %u "
-		"random inputs. Cycles and memory are right, but not the results: real inputs are "
-		"clipped, or use few of the integers. Give typical inputs by --calibrate, and others "
-		"by --measure to see how near the results are.\n", CMD_RANDOM_INPUTS);
+	fprintf(stderr, "vtac: WARNING: %s Give typical inputs by --calibrate, and others by --measure "
+		"to see how near the results are.\n", vtac_random_text(text));
 }
 
 /* Compile variant @i, or print its graph after a pass. */
@@ -481,7 +464,7 @@ static int compile(struct compile *c, unsigned int i)
 		return ret;
 	if (c->dump && !strcmp(c->dump, "read"))
 		return dump(c, g);
-	if (lacks_images(c))
+	if (vtac_lacks_images(g, &c->opt))
 		use_random(c);
 	if (c->dump)
 		return vtac_run_passes(g, &c->opt, c->dump) ? fail_graph(g) : dump(c, g);

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import warnings
 import zlib
 
 import images
@@ -256,8 +257,6 @@ class Compile(unittest.TestCase):
         (self.directory / "bad.png").write_bytes(b"no picture")
         for error, text, call in (
                 (vtadev.CompileError, "not an ONNX model", lambda: vtadev.compile(b"no model")),
-                (vtadev.CompileError, "no images to calibrate with",
-                 lambda: vtadev.compile(network())),
                 (vtadev.CompileError, "strange", lambda: vtadev.compile(unknown, IMAGES)),
                 (FileNotFoundError, "nosuch", lambda: vtadev.compile("nosuch.onnx")),
                 (FileNotFoundError, "nosuch", lambda: vtadev.compile(network(), "nosuch")),
@@ -279,6 +278,18 @@ class Compile(unittest.TestCase):
             vtadev.compile(unknown, IMAGES)
         except vtadev.CompileError as refusal:
             self.assertEqual([node for node, _ in refusal.nodes], ["strange"])
+
+    def test_random_inputs_are_warned_of(self):
+        with self.assertWarnsRegex(RuntimeWarning, "There are no images.* of 8 random") as caught:
+            program = self.compiled(network())
+        self.assertEqual(caught.filename, __file__)
+        self.assertIn("of 8 random inputs: accuracy not known", program.report()["integers"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaises(RuntimeWarning):
+                vtadev.compile(network())
+            self.compiled(network(), IMAGES)
+            self.compiled(network(), no_card=True)
 
     def test_progress_is_reported_and_may_end_it(self):
         steps = []

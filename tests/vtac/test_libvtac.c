@@ -404,6 +404,43 @@ TEST(results_have_the_bits_that_are_asked_for)
 	fails(float_net(), &how, "1001 % are too many");
 }
 
+struct warnings {
+	unsigned int count;
+	char text[400];
+};
+
+static void take_warning(void *priv, const char *text)
+{
+	struct warnings *w = priv;
+
+	w->count++;
+	snprintf(w->text, sizeof(w->text), "%s", text);
+}
+
+TEST(random_inputs_are_warned_of)
+{
+	struct warnings warnings = { 0 };
+	struct vtac_net_options how = options;
+	struct vtac_net *net = float_net();
+	uint8_t *image;
+	size_t size;
+
+	fails(float_net(), &how, "no images to calibrate with");
+	how.warn = take_warning;
+	how.priv = &warnings;
+	assert_int_equal(vtac_net_compile(net, &how, &image, &size), 0);
+	assert_int_equal(warnings.count, 1);
+	assert_non_null(strstr(warnings.text, "no images, so ranges of values are those of 8 random"));
+	assert_non_null(memmem(image, size, "of 8 random inputs: accuracy not known", 38));
+	free(image);
+	/* No range is needed in floats. */
+	how.no_card = 1;
+	assert_int_equal(vtac_net_compile(net, &how, &image, &size), 0);
+	assert_int_equal(warnings.count, 1);
+	free(image);
+	vtac_net_free(net);
+}
+
 TEST(devices_are_known_without_images)
 {
 	struct vtac_net_options how = options;

@@ -8,6 +8,7 @@ import ast
 import itertools
 import os
 import struct
+import warnings
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from . import _core
@@ -349,8 +350,12 @@ def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str]
         # An image of a batch is repeated.
         return one * (count * 4 // len(one)) if 0 < len(one) < count * 4 else one
 
+    def warn(text):
+        warnings.warn(text[0].upper() + text[1:] + " Give typical inputs by calibrate.",
+                      RuntimeWarning, stacklevel=4)
+
     text = None if labels is None else "".join(f"{label}\n" for label in labels)
     return net.compile(core, name if name is not None else own_name, no_card, no_prune, tuple(cpu),
                        given, text, pictures.how if pictures.given else None,
                        len(next(iter(read.values()))) if read else 0, values, progress, threads,
-                       bits, extra_cycles)
+                       bits, extra_cycles, warn)

@@ -12,8 +12,8 @@ class Net:
                 labels: Optional[str], preprocess: Optional[Preprocess], images: int,
                 image: Callable[[int, str, int], Any],
                 progress: Optional[Callable[[str, int, int], Any]], threads: int,
-                precisions: Tuple[Tuple[Optional[str], int], ...], extra_cycles: int, /
-                ) -> bytes: ...
+                precisions: Tuple[Tuple[Optional[str], int], ...], extra_cycles: int,
+                warn: Callable[[str], Any], /) -> bytes: ...
 
 def picture(path: Union[str, "os.PathLike[str]"], shape: Tuple[int, ...], preprocess: Preprocess,
             /) -> bytes: ...

@@ -168,7 +168,8 @@ def compile(model: Any, calibrate: Any = None, device: Union[Device, str, None] 
     program is compiled for this card's configuration. A network in floats is calibrated with images
     as the model takes them: an array whose first dimension counts them, an iterable of arrays, or a
     directory of pictures or .npy files; a dict of these by input if the model has several inputs,
-    or an iterable of tuples. A quantised model needs none.
+    or an iterable of tuples. A quantised model needs none; one in floats without images is compiled by
+    random inputs, with a RuntimeWarning, as its results are not accurate.
 
     Options, most of them those of vtac compile:
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "cmd.h"
+#include "vtac.h"
 
 #define PATCH	8	/* pixels of a side that have about one value */
 
@@ -44,7 +44,7 @@ static float pixel(const struct vtac_tensor *t, uint64_t stream, int64_t i)
 
 static int read_random(void *priv, unsigned int image, const struct vtac_tensor *t, float *values)
 {
-	const struct cmd_random *r = priv;
+	const struct vtac_random *r = priv;
 	uint64_t stream = mix(image + 1);
 	int64_t n = vtac_elements(t);
 
@@ -61,10 +61,26 @@ static int read_random(void *priv, unsigned int image, const struct vtac_tensor 
 	return 0;
 }
 
-void cmd_random_init(struct cmd_random *r, const struct vtaimage_preprocess *pre)
+bool vtac_lacks_images(const struct vtac_graph *g, const struct vtac_options *opt)
 {
-	*r = (struct cmd_random) {
-		.images = { .count = CMD_RANDOM_INPUTS, .read = read_random, .priv = r } };
+	struct vtac_options own = *opt;
+	struct vtac_graph *copy;
+	bool lacks;
+
+	if (opt->images || opt->no_card)
+		return false;
+	own.progress = NULL;
+	own.after = NULL;
+	copy = vtac_graph_clone(g);
+	lacks = copy && !vtac_run_passes(copy, &own, "partition") && vtac_lacks_scale(copy);
+	vtac_graph_free(copy);
+	return lacks;
+}
+
+void vtac_random_init(struct vtac_random *r, const struct vtaimage_preprocess *pre)
+{
+	*r = (struct vtac_random) {
+		.images = { .count = VTAC_RANDOM_INPUTS, .read = read_random, .priv = r } };
 	for (int i = 0; pre && i < 3; i++) {
 		float dark = -pre->mean[i] * pre->scale[i];
 		float bright = (255 - pre->mean[i]) * pre->scale[i];
@@ -72,4 +88,12 @@ void cmd_random_init(struct cmd_random *r, const struct vtaimage_preprocess *pre
 		r->least = i && dark > r->least ? r->least : dark;
 		r->most = i && bright < r->most ? r->most : bright;
 	}
+}
+
+const char *vtac_random_text(char *buf)
+{
+	snprintf(buf, VTAC_RANDOM_TEXT, "there are no images, so ranges of values are those of %u "
+		 "random inputs. Cycles and memory are right, but not the results: real inputs are "
+		 "clipped, or use few of the integers.", VTAC_RANDOM_INPUTS);
+	return buf;
 }
