@@ -356,6 +356,19 @@ void rig_wait_seq(struct rig_queue *q, uint64_t seq)
 			 (int)q->page->fault.insn_index);
 }
 
+void rig_settle(struct rig_queue *q)
+{
+	uint64_t end = now_ms() + RIG_SOON;
+	uint64_t seq = rig_seq(q);
+
+	while ((int64_t)(rig_get64(q->r, REG_QUEUE_SEQ_LO(q->n)) - seq) < 0) {
+		if (now_ms() > end)
+			fail_msg("register SEQ of queue %u is behind %llu", q->n,
+				 (unsigned long long)seq);
+		pause_a_little();
+	}
+}
+
 void rig_do(struct rig_queue *q, struct vta_desc desc)
 {
 	rig_put(q, desc);

@@ -118,6 +118,11 @@ void rig_do(struct rig_queue *q, struct vta_desc desc);
 /* Waits for what was submitted; false if the queue halts. */
 bool rig_completes(struct rig_queue *q);
 void rig_wait_seq(struct rig_queue *q, uint64_t seq);
+/*
+ * Waits until register SEQ has what the status record has: SUBMITTED, STATE and the counters have
+ * followed then (docs/hardware.md, 6, "Completion").
+ */
+void rig_settle(struct rig_queue *q);
 uint64_t rig_seq(struct rig_queue *q);
 
 /* @desc with a stamp at @addr; vtadev_desc.h has the descriptors themselves. */

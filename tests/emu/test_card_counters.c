@@ -55,6 +55,16 @@ static bool clocks_fit(unsigned int i, uint64_t clocks, const uint64_t *want)
 	return !clocks == !want[cycles];
 }
 
+/* Counters follow the status record: waits for what changes last. */
+static void await_last(struct bench *b, const uint64_t *want)
+{
+	static const enum vta_counter last[] = { VTA_COUNTER_DESCRIPTORS, VTA_COUNTER_FAULTS,
+						 VTA_COUNTER_DMA_WRITE_BYTES };
+
+	for (unsigned int i = 0; i < sizeof(last) / sizeof(*last); i++)
+		rig_await(b->r, REG_COUNTER(last[i]), UINT32_MAX, want[last[i]]);
+}
+
 /* All counters at once: those named, up to VTA_COUNTERS, and zeros. */
 static void expect(struct bench *b, const struct count *counts)
 {
@@ -64,6 +74,7 @@ static void expect(struct bench *b, const struct count *counts)
 
 	for (; counts->counter < VTA_COUNTERS; counts++)
 		want[counts->counter] = counts->val;
+	await_last(b, want);
 	for (unsigned int i = 0; i < VTA_COUNTERS; i++) {
 		uint64_t got = rig_counter(b->r, i);
 

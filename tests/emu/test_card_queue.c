@@ -92,6 +92,7 @@ TEST_F(RIG, sequence_wraps)
 		rig_put(&q, vtadev_desc_nop());
 	rig_submit(&q);
 	rig_wait_seq(&q, 0x100000006);
+	rig_settle(&q);
 	assert_true(rig_get64(r, REG_QUEUE_SEQ_LO(0)) == 0x100000006);
 	rig_queue_stop(&q, false);
 	/* And the whole of it. */

@@ -139,6 +139,7 @@ TEST_F(RIG, wait_that_checks_again_is_held)
 	b.words[0] = 1;
 	rig_submit(&b.q);
 	rig_wait_seq(&b.q, 1);
+	rig_settle(&b.q);
 	assert_int_equal(hand(&b.q), VTA_HAND_NONE);
 }
 
@@ -193,6 +194,7 @@ TEST_F(RIG, nothing_is_lost_or_done_twice)
 			rig_wait_seq(&b.q, done + 1);
 	}
 	rig_wait_seq(&b.q, TOTAL);
+	rig_settle(&b.q);
 	assert_int_equal(b.words[0], TOTAL);
 	assert_int_equal(rig_counter(b.r, VTA_COUNTER_DESCRIPTORS), TOTAL);
 }
@@ -253,6 +255,7 @@ TEST_F(RIG, start_takes_what_is_submitted)
 	rig_set(b.r, REG_QUEUE_SUBMITTED(0), 4);
 	rig_set(b.r, REG_QUEUE_CTRL(0), REG_QUEUE_CTRL_ENABLE);
 	rig_wait_seq(&b.q, 4);
+	rig_settle(&b.q);
 	assert_int_equal(b.words[0], 4);
 	assert_int_equal(rig_counter(b.r, VTA_COUNTER_DESCRIPTORS), 2);
 }
@@ -271,6 +274,7 @@ TEST_F(RIG, taken_back_too_late)
 	b.words[0] = 1;
 	rig_doorbell(b.r, 0, 0);
 	rig_wait_seq(&b.q, 1);
+	rig_settle(&b.q);
 	assert_int_equal(submitted(&b.q), 1);
 	rig_queue_stop(&b.q, false);
 	go_on(&b.q);

@@ -25,9 +25,10 @@ static void start(struct rig *r, struct rig_queue *q, unsigned int n, unsigned i
 	rig_queue_start(q, 0);
 }
 
-/* The queue still waits after a while. */
+/* The queue comes to @seq, and still waits there after a while. */
 static void assert_waits(struct rig_queue *q, uint64_t seq)
 {
+	rig_wait_seq(q, seq);
 	nanosleep(&(struct timespec) { .tv_nsec = RIG_NEVER * 1000000 }, NULL);
 	assert_int_equal(rig_seq(q), seq);
 }
@@ -77,6 +78,7 @@ TEST_F(RIG, wait_compares)
 	assert_waits(&q, 4);
 	rig_submit(&q);
 	rig_wait_seq(&q, 5);
+	rig_settle(&q);
 	assert_int_equal(rig_get(r, REG_QUEUE_STATE(0)), VTA_QUEUE_ACTIVE);
 }
 
