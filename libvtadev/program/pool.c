@@ -306,6 +306,7 @@ static struct vtadev_pool *pool_alloc(void)
 		return NULL;
 	pool->owner = getpid();
 	pool->down_since = clock_ns();
+	pthread_mutex_init(&pool->crew_lock, NULL);
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->changed, NULL);
 	TAILQ_INIT(&pool->pending);
@@ -378,6 +379,7 @@ void vtadev_pool_close(struct vtadev_pool *pool)
 	crew_free(pool->crew);
 	pthread_cond_destroy(&pool->changed);
 	pthread_mutex_destroy(&pool->lock);
+	pthread_mutex_destroy(&pool->crew_lock);
 	free(pool->cards);
 	free(pool->tensors);
 	free(pool->numbers);

@@ -8,7 +8,7 @@
  * pool's crew. The card's thread alone gives a card up, when all slots are back: so a completion
  * cannot race with the loss of its card.
  *
- * One lock protects the fields that name it; nothing waits or copies with it held.
+ * pool.lock protects the fields that name it; nothing waits, copies or starts threads with it held.
  */
 #ifndef VTADEV_POOL_IMPL_H
 #define VTADEV_POOL_IMPL_H
@@ -116,12 +116,14 @@ struct vtadev_pool {
 	unsigned int card_count;
 	unsigned int threads;		/* started */
 
+	pthread_mutex_t crew_lock;
+	struct crew *crew;		/* crew_lock until it is there; NULL: no card lends slots */
+
 	pthread_mutex_t lock;
 	pthread_cond_t changed;		/* a card was tried; a copy for a closing caller ended */
 	/* lock: */
 	struct pool_entries pending;	/* by rising number */
 	struct pool_callers callers;
-	struct crew *crew;		/* NULL: no card has lent it a slot */
 	uint64_t submitted;
 	unsigned int up;		/* cards */
 	int64_t down_since;		/* when @up became 0 */

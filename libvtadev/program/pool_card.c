@@ -97,17 +97,20 @@ static const char *where(const struct pool_card *card)
 	return *card->pci ? card->pci : card->name;
 }
 
-/* The crew is all cards'; its threads are beside those of cards, which wait most of the time. */
+/*
+ * The crew is all cards'; its threads are beside those of cards, which wait most of the time. To
+ * create threads may take long, so it has a lock that only cards take which are being loaded.
+ */
 static bool has_crew(struct vtadev_pool *pool)
 {
 	unsigned int threads = crew_processors();
 	bool has;
 
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&pool->crew_lock);
 	if (!pool->crew && threads > 1)
 		(void)crew_new(threads + 1, &pool->crew);
 	has = crew_threads(pool->crew) > 1;
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&pool->crew_lock);
 	return has;
 }
 

@@ -45,7 +45,8 @@ $(foreach t,same streams,$(call devices-test,asan,test_$(t).c,$(EMU_TEST_LIB) $(
 $(foreach v,asan tsan,$(call devices-test,$(v),test_soft.c rig.c,,$(call wrap,clock_gettime))\
 	$(call devices-test,$(v),test_profile.c rig.c pool_image.c,$(PROG_OBJS) $(OPS_A))\
 	$(call devices-test,$(v),test_cpu_threads.c,$(PROG_OBJS) $(OPS_A))\
-	$(call devices-test,$(v),test_pool.c pool_image.c,$(PROG_OBJS) $(OPS_A),$(call wrap,local_doorbell vtacpu_run)))
+	$(call devices-test,$(v),test_pool.c pool_image.c,$(PROG_OBJS) $(OPS_A),\
+		$(call wrap,local_doorbell vtacpu_run crew_new)))
 
 $(filter $(DEVICES_TEST_DIR)/%,$(CHECK_PROGRAMS)): $(EMU_ASAN_BIN) $(DEVICES_ODD) \
 	$(patsubst %,$(DEVICES_TEST_DIR)/libvtadev-%.so,soft far flaky frail opencl)

@@ -82,6 +82,40 @@ void __wrap_vtacpu_run(uint32_t kernel, const void *params, void *const *io, voi
 	__real_vtacpu_run(kernel, params, io, scratch);
 }
 
+/* ---- A crew that takes long to make ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned int failures;		/* of the next calls */
+	bool slow;			/* other calls last until @answered */
+	bool begun;			/* one of them */
+	bool answered, late;		/* late: not within a minute of its begin */
+} making = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+int __real_crew_new(unsigned int threads, struct crew **crew);
+int __wrap_crew_new(unsigned int threads, struct crew **crew);
+int __wrap_crew_new(unsigned int threads, struct crew **crew)
+{
+	struct timespec end;
+	bool fails;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 60;
+	pthread_mutex_lock(&making.lock);
+	fails = making.failures > 0;
+	making.failures -= fails;
+	if (making.slow && !fails) {
+		making.begun = true;
+		pthread_cond_broadcast(&making.changed);
+		while (!making.answered && !making.late)
+			making.late = pthread_cond_timedwait(&making.changed, &making.lock,
+							     &end) == ETIMEDOUT;
+	}
+	pthread_mutex_unlock(&making.lock);
+	return fails ? -ENOMEM : __real_crew_new(threads, crew);
+}
+
 /* ---- What all tests do ---- */
 
 static void find_flaky(void)
@@ -337,6 +371,38 @@ TEST_F(FLAKY, long_steps_of_the_cpu_are_done_side_by_side)
 	vtadev_pool_close(pool);
 	meeting.wanted = 0;
 	assert_in_range(meeting.most, 2, 4);
+}
+
+/* The crew is made when the card comes back, and meanwhile the pool answers. */
+TEST_F(FLAKY, a_crew_is_made_while_the_pool_answers)
+{
+	struct vtadev_pool *pool;
+
+	if (crew_processors() < 2) {
+		print_message("one processor: there is no crew\n");
+		skip();
+	}
+	/* Each card makes one when it is loaded, unless the pool has one. */
+	make_image(&(struct pool_program){ .cycles = 1000, .cpu = true, .long_cpu = true });
+	making.failures = 2;
+	making.slow = true;
+	pool = flaky_pool(2, (struct vtadev_pool_opts){ .depth = 4 });
+	atomic_store(&flaky[0].lose, 1);
+	run_many(caller_of(pool, RING), 40);
+	pthread_mutex_lock(&making.lock);
+	while (!making.begun)
+		pthread_cond_wait(&making.changed, &making.lock);
+	pthread_mutex_unlock(&making.lock);
+
+	run_many(caller_of(pool, RING), 40);
+	pthread_mutex_lock(&making.lock);
+	assert_false(making.late);
+	making.answered = true;
+	pthread_cond_broadcast(&making.changed);
+	pthread_mutex_unlock(&making.lock);
+	until_up(pool, 0, true);
+	vtadev_pool_close(pool);
+	making.slow = false;
 }
 
 /* Runs on a card that is lost while the crew has slots of it. */
