@@ -6,12 +6,12 @@ import contextlib
 import http.client
 import json
 import re
-import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -92,27 +92,34 @@ class Server:
         self.process = subprocess.Popen(
             [*program, str(directory), "--listen", "127.0.0.1:0", *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.lines = []
+        # A thread reads the log, so that the server never waits for it to be read.
+        self.lines, self.news, self.ended = [], threading.Condition(), False
+        self.reader = threading.Thread(target=self.read_log, daemon=True)
+        self.reader.start()
         self.port = int(self.line(r"listening on 127.0.0.1 port (\d+)")[1])
         if wait:
             self.until_ready()
 
+    def read_log(self):
+        """All lines of the server's log, until it ends."""
+        for line in self.process.stderr:
+            with self.news:
+                self.lines.append(line)
+                self.news.notify_all()
+        with self.news:
+            self.ended = True
+            self.news.notify_all()
+
     def line(self, pattern):
         """The first line of the server's log that has pattern, now or later."""
-        limit = time.monotonic() + SECONDS
-        seen = 0
-        while True:
-            for line in self.lines[seen:]:
-                match = re.search(pattern, line)
-                if match:
-                    return match
-            seen = len(self.lines)
-            if not select.select([self.process.stderr], [], [], limit - time.monotonic())[0]:
-                raise TimeoutError(f"no {pattern} in {self.lines}")
-            line = self.process.stderr.readline()
-            if not line:
-                raise EOFError(f"the server has ended: {self.lines}")
-            self.lines.append(line)
+        def found():
+            return next(filter(None, (re.search(pattern, line) for line in self.lines)), None)
+
+        with self.news:
+            self.news.wait_for(lambda: found() or self.ended, SECONDS)
+            assert found(), f"{'the server has ended' if self.ended else 'no ' + pattern}: " \
+                f"{self.lines}"
+            return found()
 
     def until_ready(self, ready=True):
         """Wait until the server is ready, or is not."""
@@ -150,8 +157,7 @@ class Server:
             self.process.send_signal(signal.SIGTERM)
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        for line in self.process.stderr:
-            self.lines.append(line)
+        self.reader.join()
         self.process.stderr.close()
         self.process.stdout.close()
         return self.process.wait(SECONDS)

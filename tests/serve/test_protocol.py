@@ -9,6 +9,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import tracemalloc
@@ -27,6 +28,21 @@ class Files(unittest.TestCase):
         self.addCleanup(tracemalloc.stop)
         data = vtaserve.models._read(DIR / "models/digits.vtap", vtaserve.models._FILE_MAX)
         self.assertLess(tracemalloc.get_traced_memory()[1], len(data) + (1 << 20))
+
+
+class Log(unittest.TestCase):
+    """The tests' own reading of a server's log."""
+
+    def test_lines_that_come_at_once_are_found(self):
+        script = """import os, sys
+os.write(2, b"listening on 127.0.0.1 port 1\\nready\\n")
+sys.stdin.read()"""
+        server = client.Server(DIR, program=[sys.executable, "-c", script], wait=False)
+        self.addCleanup(server.stop)
+        self.assertEqual(server.line("read(.)")[1], "y")
+        server.stop()
+        with self.assertRaisesRegex(AssertionError, "the server has ended: .*ready"):
+            server.line("absent")
 
 
 class OnServer(unittest.TestCase):
