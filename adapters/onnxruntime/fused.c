@@ -6,7 +6,6 @@
  * floats, without the card's core; the inputs of the first runs are kept, and calibrate the program
  * for the card, which a thread compiles. The next run after that takes the new program.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "thread.h"
 
 /* Bytes of the inputs that are kept: less runs are observed if these are many. */
 #define KEPT_MAX	(256ull << 20)
@@ -169,7 +169,7 @@ static void observe_run(struct fused *f, const struct iovec *in)
 	}
 	if (++f->n_kept < f->runs)
 		return;
-	f->compiling = !pthread_create(&f->thread, NULL, compile_observed, f);
+	f->compiling = !thread_create(&f->thread, compile_observed, f);
 	if (!f->compiling) {
 		log_text(f->how->log, ORT_LOGGING_LEVEL_WARNING,
 			 "vta: the model stays on the CPU: no more threads");
