@@ -148,8 +148,10 @@ static const fuse_rule rules[] = {
 	NULL,
 };
 /* When nothing else can be done: a convolution takes its bias and scale first. */
-static const fuse_rule last_rules[] = { fuse_lone_batch_norm, fuse_residual, fuse_activation,
-					NULL };
+static const fuse_rule last_rules[] = { fuse_forward, fuse_lone_batch_norm, fuse_residual,
+					fuse_activation, NULL };
+/* A factor that no convolution takes, and a term behind it, are one. */
+static const fuse_rule lone_rules[] = { fuse_lone_factor, fuse_channel_add, fuse_activation, NULL };
 /* Then nodes become smaller, or two, as what joins them is done. */
 static const fuse_rule window_rules[] = { fuse_dead_taps, fuse_wide_pads, fuse_transposed_end,
 					  NULL };
@@ -204,6 +206,7 @@ int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	(void)opt;
 	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules) ||
+	    exhaust(g, lone_rules) ||
 	    exhaust(g, window_rules) || exhaust(g, product_rules))
 		return -1;
 	fuse_inherit_scales(g);

@@ -25,6 +25,8 @@ int fuse_batch_norm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_channel_mul(struct vtac_graph *g, struct vtac_node *node);
 int fuse_channel_add(struct vtac_graph *g, struct vtac_node *node);
 int fuse_lone_batch_norm(struct vtac_graph *g, struct vtac_node *node);
+int fuse_forward(struct vtac_graph *g, struct vtac_node *node);
+int fuse_lone_factor(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_form.c */
 int fuse_pad(struct vtac_graph *g, struct vtac_node *node);

@@ -212,3 +212,130 @@ int fuse_channel_add(struct vtac_graph *g, struct vtac_node *node)
 {
 	return node->op == VTAC_ADD || node->op == VTAC_SUB ? fuse_channels(g, node, false) : 0;
 }
+
+/* ---- a constant for each channel of what convolutions read ---- */
+
+/*
+ * Can convolution @user, which reads @x, take factors or @terms of its channels? Terms are not
+ * there where it pads.
+ */
+static bool takes_channels(const struct vtac_node *user, const struct vtac_tensor *x, bool terms)
+{
+	if (user->op != VTAC_CONV || user->in[0] != x || !fuse_is_const(user->in[1]) ||
+	    user->in[1]->quant.given || (terms && vtac_has_padding(&user->attr.conv.window)))
+		return false;
+	for (unsigned int i = 1; i < user->n_in; i++)
+		if (user->in[i] == x)
+			return false;
+	return user->n_in < 3 || !user->in[2] ||
+	       (fuse_is_const(user->in[2]) && !user->in[2]->quant.given);
+}
+
+/* Multiply the weights of input channels of @user by @mul. */
+static int scale_inputs(struct vtac_graph *g, struct vtac_node *user, const double *mul)
+{
+	const struct vtac_tensor *w = user->in[1];
+	int64_t in = w->dims[1], plane = w->dims[2] * w->dims[3];
+	int64_t units = w->dims[0] / user->attr.conv.groups;
+	struct vtac_tensor *made;
+	float *to = fuse_copy(g, w, &made);
+
+	if (!to)
+		return -1;
+	for (int64_t i = 0; i < vtac_elements(w); i++)
+		to[i] = (float)(((const float *)w->data)[i] *
+				mul[i / plane / in / units * in + i / plane % in]);
+	return vtac_node_set_in(g, user, 1, made);
+}
+
+/* Add to the bias of @user what the terms @add of its input channels come to. */
+static int add_inputs(struct vtac_graph *g, struct vtac_node *user, const double *add)
+{
+	const struct vtac_tensor *w = user->in[1];
+	int64_t in = w->dims[1], plane = w->dims[2] * w->dims[3];
+	int64_t units = w->dims[0] / user->attr.conv.groups;
+	double *sums = vtac_alloc(g, (uint64_t)w->dims[0], sizeof(*sums));
+
+	if (!sums)
+		return -1;
+	for (int64_t i = 0; i < vtac_elements(w); i++)
+		sums[i / plane / in] += (double)((const float *)w->data)[i] *
+			add[i / plane / in / units * in + i / plane % in];
+	return scale_weights(g, user, NULL, sums);
+}
+
+/* The values of channels that @node multiplies by or adds; NULL: it does something else. */
+static int values_of(struct vtac_graph *g, const struct vtac_node *node, unsigned int *x,
+		     double **values)
+{
+	*values = NULL;
+	if ((node->op != VTAC_MUL && node->op != VTAC_ADD && node->op != VTAC_SUB) ||
+	    node->act.kind != VTAC_ACT_NONE || node->out[0]->rank != 4 ||
+	    node->out[0]->dtype != VTAC_F32 || node->out[0]->quant.given)
+		return 0;
+	for (*x = 0; *x < 2; ++*x)
+		if (!node->in[*x]->data && vtac_same_shape(node->in[*x], node->out[0]))
+			break;
+	if (*x == 2 || (node->op == VTAC_SUB && *x) ||
+	    channel_values(g, node->in[1 - *x], node->out[0], values))
+		return *x == 2 || (node->op == VTAC_SUB && *x) ? 0 : -1;
+	for (int64_t k = 0; *values && node->op == VTAC_SUB && k < node->out[0]->dims[1]; k++)
+		(*values)[k] = -(*values)[k];
+	return 0;
+}
+
+int fuse_forward(struct vtac_graph *g, struct vtac_node *node)
+{
+	bool terms = node->op != VTAC_MUL;
+	struct vtac_tensor *y = node->out[0];
+	unsigned int x;
+	double *values;
+
+	if (vtac_is_output(g, y) || !y->n_users || values_of(g, node, &x, &values))
+		return g->error.text[0] ? -1 : 0;
+	for (unsigned int i = 0; values && i < y->n_users; i++)
+		if (!takes_channels(y->users[i], y, terms))
+			values = NULL;
+	if (!values)
+		return 0;
+	while (y->n_users) {
+		struct vtac_node *user = y->users[0];
+
+		if ((terms ? add_inputs(g, user, values) : scale_inputs(g, user, values)) ||
+		    vtac_node_set_in(g, user, 0, node->in[x]))
+			return -1;
+	}
+	vtac_node_remove(node);
+	return 1;
+}
+
+/* Makes a convolution of each channel by its factor, which takes the term that is added then. */
+int fuse_lone_factor(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_node *user = node->n_out ? vtac_only_user(g, node->out[0]) : NULL;
+	int64_t dims[4] = { 0, 1, 1, 1 };
+	double *values, *terms;
+	struct vtac_tensor *w;
+	unsigned int x, other;
+	float *to;
+
+	if (node->op != VTAC_MUL || !user || user->op == VTAC_MUL)
+		return 0;
+	if (values_of(g, node, &x, &values) || values_of(g, user, &other, &terms))
+		return -1;
+	if (!values || !terms)
+		return 0;
+	dims[0] = node->out[0]->dims[1];
+	to = vtac_alloc(g, (uint64_t)dims[0], sizeof(*to));
+	for (int64_t i = 0; to && i < dims[0]; i++)
+		to[i] = (float)values[i];
+	w = to ? vtac_tensor_const(g, "weights", VTAC_F32, 4, dims, to, false) : NULL;
+	if (!w || vtac_node_set_in(g, node, 0, node->in[x]) || vtac_node_set_in(g, node, 1, w))
+		return -1;
+	node->op = VTAC_CONV;
+	node->attr = (union vtac_attr){ .conv = {
+		.window = { .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 } },
+		.groups = dims[0],
+	} };
+	return 1;
+}

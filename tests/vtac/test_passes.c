@@ -64,6 +64,44 @@ TEST(fusion_keeps_values_of_residual_blocks)
 	}
 }
 
+/*
+ * A factor and a term of each channel, or of all, behind an activation: they go to the convolutions
+ * that read them, the term only if none pads; a factor that stays takes its term.
+ */
+TEST(constants_of_channels_go_to_later_convolutions)
+{
+	for (unsigned int c = 0; c < 16; c++) {
+		struct vtac_options opt = { 0 };
+		bool pads = c & 1, two = c & 2, whole = c & 4;
+		int64_t groups = c & 8 ? 2 : 1;
+		const int64_t dims[] = { 16, 1, 1 };
+		struct vtac_tensor *x, *y, *add;
+		struct vtac_node *conv;
+		struct net net;
+
+		net_begin(&net, 80 + c);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1);
+		x = net_relu(&net, x, "relu");
+		x = net_node(&net, VTAC_MUL, "mul", net_const(&net, whole ? 0 : 3, dims), x,
+			     NULL)->out[0];
+		add = net_node(&net, c % 3 ? VTAC_ADD : VTAC_SUB, "add", x,
+			       net_const(&net, whole ? 1 : 3, whole ? &dims[1] : dims),
+			       NULL)->out[0];
+		y = net_conv(&net, add, "one", 16 / groups, 16, pads ? 3 : 1);
+		y->producer->attr.conv.groups = groups;
+		net_output(&net, y);
+		if (two) {
+			conv = net_conv(&net, add, "two", 16, 32, 1)->producer;
+			assert_int_equal(vtac_graph_output(net.g, conv->out[0]), 0);
+		}
+		net_pass(&net, vtac_pass_shape, &opt);
+		net_keeps_values(&net, vtac_pass_fuse, &opt);
+		assert_int_equal(net_count(&net, VTAC_CONV), 2 + two + pads);
+		assert_int_equal(net.g->n_nodes, 2 + two + pads);
+		net_end(&net);
+	}
+}
+
 /* Pads go into windows; into those of a MaxPool only behind values that are not negative. */
 TEST(fusion_moves_pads)
 {

@@ -595,6 +595,28 @@ static int add_norm(struct maker *m)
 	return finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? 0 : -1;
 }
 
+/* A factor for each channel, or for all, and perhaps a term. */
+static int add_constants(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *c;
+	int64_t dims[] = { rnd(m, 2) ? x->dims[1] : 1, 1, 1 };
+	unsigned int n = 1 + rnd(m, 2);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_node *node = vtac_node_new(m->g, i ? VTAC_ADD : VTAC_MUL, NULL, 2, 1);
+		unsigned int first = rnd(m, 2);
+
+		c = weights(m, 3, dims, 1);
+		if (!node || !c || vtac_node_set_in(m->g, node, first, x) ||
+		    vtac_node_set_in(m->g, node, 1 - first, c))
+			return -1;
+		x = finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]);
+		if (!x)
+			return -1;
+	}
+	return 0;
+}
+
 static int add_pad(struct maker *m)
 {
 	struct vtac_tensor *x = pick(m);
@@ -845,6 +867,8 @@ static struct vtac_graph *make_graph(const struct vtaops_core *core, uint64_t se
 	for (unsigned int i = 0; i < nodes; i++)
 		if (add_any(&m))
 			goto fail;
+	if (raw && !rnd(&m, 3) && (add_constants(&m) || add_conv(&m, false)))
+		goto fail;
 	if (rnd(&m, 2) && add_head(&m))
 		goto fail;
 	for (unsigned int i = 0; i < m.g->n_tensors; i++) {
