@@ -142,11 +142,19 @@ enum local_phase {
 	LOCAL_WAITING,		/* a WAIT that is not satisfied */
 };
 
-/* A wait, at one of its queues (local_wait.c). */
+/* A wait that sleeps (local_wait.c) */
+struct local_alarm {
+	int event;			/* an eventfd; or -1, then: */
+	pthread_mutex_t lock;		/* Protects: rung; taken with a card's lock, or alone */
+	pthread_cond_t wake;
+	bool rung;
+};
+
+/* A wait, at one of its queues. */
 struct local_waiter {
 	struct local_queue *queue;	/* NULL: it has been destroyed */
 	uint64_t seq;
-	int event;			/* an eventfd of the wait's */
+	struct local_alarm *alarm;	/* the wait's */
 	struct local_waiter *next;
 };
 

@@ -2,8 +2,9 @@
 /*
  * local_wait.c - waiting for queues of cards in the process
  *
- * A wait that sleeps has an eventfd, and a waiter at each of its queues. The card adds to
- * the eventfd when a waiter's number is reached, or never will be.
+ * A wait that sleeps has an alarm, and a waiter at each of its queues. The card rings the alarm when
+ * a waiter's number is reached, or never will be. An alarm is a condition, which takes a system call
+ * to sleep and one to wake; if a file can cancel the wait, too, it is an eventfd.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,20 @@ static void add_to(int event)
 		return;
 }
 
+/* With a card's lock */
+static void ring(struct local_alarm *alarm)
+{
+	if (alarm->event >= 0) {
+		add_to(alarm->event);
+		return;
+	}
+	pthread_mutex_lock(&alarm->lock);
+	alarm->rung = true;
+	pthread_mutex_unlock(&alarm->lock);
+	/* The waiter takes the card's lock before it frees the alarm. */
+	pthread_cond_signal(&alarm->wake);
+}
+
 /* The number that poll() or the queue's eventfd reports. */
 static void tell_poll(struct local_queue *q)
 {
@@ -84,7 +99,7 @@ void local_tell(struct local_queue *q)
 
 	for (struct local_waiter *w = q->waiters; w; w = w->next) {
 		if (gone || state_of(card, q, w->seq))
-			add_to(w->event);
+			ring(w->alarm);
 		if (gone)
 			w->queue = NULL;
 	}
@@ -140,14 +155,14 @@ static int check_points(struct wait *wait)
 	return err ? err : reached == wait->n;
 }
 
-static void link_waiters(struct wait *wait, int event)
+static void link_waiters(struct wait *wait, struct local_alarm *alarm)
 {
 	for (unsigned int i = 0; i < wait->n; i++) {
 		struct point *point = &wait->points[i];
 		struct local_waiter *w = &point->waiter;
 
 		pthread_mutex_lock(&point->card->lock);
-		w->event = event;
+		w->alarm = alarm;
 		w->queue = local_find(point->card, point->queue);
 		if (w->queue) {
 			w->next = w->queue->waiters;
@@ -176,11 +191,28 @@ static void unlink_waiters(struct wait *wait)
 	wait->linked = false;
 }
 
-/* Until an event comes, the wait is cancelled or it times out: 0, or an error. */
-static int sleep_until(int event, int64_t deadline, int cancel_fd)
+/* Until the alarm is rung: 0, or -ETIMEDOUT at the deadline. */
+static int sleep_on_condition(struct local_alarm *alarm, int64_t deadline)
+{
+	const struct timespec until = { .tv_sec = deadline / NS_PER_S,
+					.tv_nsec = deadline % NS_PER_S };
+	int err = 0;
+
+	pthread_mutex_lock(&alarm->lock);
+	while (!alarm->rung && !err)
+		err = deadline == VTA_WAIT_FOREVER ?
+			pthread_cond_wait(&alarm->wake, &alarm->lock) :
+			pthread_cond_timedwait(&alarm->wake, &alarm->lock, &until);
+	alarm->rung = false;
+	pthread_mutex_unlock(&alarm->lock);
+	return -err;
+}
+
+/* Until the alarm is rung, the wait is cancelled or it times out: 0, or an error. */
+static int sleep_until(struct local_alarm *alarm, int64_t deadline, int cancel_fd)
 {
 	struct pollfd fds[] = {
-		{ .fd = event, .events = POLLIN },
+		{ .fd = alarm->event, .events = POLLIN },
 		{ .fd = cancel_fd, .events = POLLIN },
 	};
 	int64_t left = deadline - clock_ns();
@@ -190,33 +222,62 @@ static int sleep_until(int event, int64_t deadline, int cancel_fd)
 
 	if (left <= 0)
 		return -ETIMEDOUT;
-	n = ppoll(fds, cancel_fd < 0 ? 1 : 2, deadline == VTA_WAIT_FOREVER ? NULL : &ts, NULL);
+	if (alarm->event < 0)
+		return sleep_on_condition(alarm, deadline);
+	n = ppoll(fds, 2, deadline == VTA_WAIT_FOREVER ? NULL : &ts, NULL);
 	if (n < 0)
 		return errno == EINTR ? 0 : -ENOMEM;
 	if (!n)
 		return -ETIMEDOUT;
-	if (fds[0].revents && read(event, &told, sizeof(told)) < 0)
+	if (fds[0].revents && read(alarm->event, &told, sizeof(told)) < 0)
 		return 0;
-	return cancel_fd >= 0 && fds[1].revents ? -ECANCELED : 0;
+	return fds[1].revents ? -ECANCELED : 0;
+}
+
+static int open_alarm(struct local_alarm *alarm, int cancel_fd)
+{
+	pthread_condattr_t attr;
+
+	*alarm = (struct local_alarm){ .event = -1 };
+	if (cancel_fd >= 0) {
+		alarm->event = fd_above_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+		return alarm->event < 0 ? -ENOMEM : 0;
+	}
+	pthread_mutex_init(&alarm->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&alarm->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	return 0;
+}
+
+static void close_alarm(struct local_alarm *alarm)
+{
+	if (alarm->event >= 0) {
+		close(alarm->event);
+		return;
+	}
+	pthread_cond_destroy(&alarm->wake);
+	pthread_mutex_destroy(&alarm->lock);
 }
 
 static int sleep_for(struct wait *wait, int64_t deadline, int cancel_fd)
 {
-	int event = fd_above_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-	int err = 0, ret;
+	struct local_alarm alarm;
+	int err = open_alarm(&alarm, cancel_fd), ret;
 
-	if (event < 0)
-		return -ENOMEM;
-	link_waiters(wait, event);
+	if (err)
+		return err;
+	link_waiters(wait, &alarm);
 	do {
 		ret = check_points(wait);
 		if (!ret && !err)
-			err = sleep_until(event, deadline, cancel_fd);
+			err = sleep_until(&alarm, deadline, cancel_fd);
 		else
 			break;
 	} while (true);
 	unlink_waiters(wait);
-	close(event);
+	close_alarm(&alarm);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	wait->index = 0;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -197,6 +198,32 @@ TEST_F(RIG, a_queue_waits_for_another)
 	store(words, 9);
 	vtadev_kick(q);
 	assert_int_equal(vtadev_wait(q, last, FOREVER), 0);
+	vtadev_queue_destroy(other);
+	vtadev_buf_free(words);
+}
+
+/* A wait that nothing can cancel sleeps although no more files can be open. */
+TEST_F(RIG, a_wait_opens_no_file)
+{
+	struct vtadev_buf *words = buffer(PAGE, VTADEV_HOST);
+	uint32_t at = vtadev_buf_addr(words);
+	struct rlimit files, none;
+	struct vtadev_queue *other;
+	uint64_t seq;
+	int err[2];
+
+	assert_int_equal(vtadev_queue_create(dev, NULL, &other), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	none = files;
+	none.rlim_cur = 0;
+	seq = submit(q, vtadev_desc_wait(at, 1));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err[0] = vtadev_wait(q, seq, 1000000);
+	submit(other, vtadev_desc_signal(at, 1));
+	err[1] = vtadev_wait(q, seq, FOREVER);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(err[0], -ETIMEDOUT);
+	assert_int_equal(err[1], 0);
 	vtadev_queue_destroy(other);
 	vtadev_buf_free(words);
 }
