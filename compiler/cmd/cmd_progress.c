@@ -9,8 +9,6 @@
 #define CANDIDATES	5
 #define CALIB_IMAGES	12u
 #define EVAL_IMAGES	8u
-/* Images with which equalisation collects ranges before the pass stats does */
-#define EQUALISE_IMAGES	16u
 
 enum { PARTITIONING, CHOOSING, CALIBRATING, LOWERING, MEASURING, STEPS };
 
@@ -38,7 +36,7 @@ void cmd_progress_plan(unsigned int calibrate, unsigned int measure)
 
 	/* Two graphs are counted, and all candidates run on an evaluation set. */
 	steps[CHOOSING].runs = 2 * calib + (CANDIDATES + 1) * eval;
-	steps[CALIBRATING].runs = calibrate + at_most(calibrate, EQUALISE_IMAGES);
+	steps[CALIBRATING].runs = calibrate - calib;
 	steps[MEASURING].runs = 2 * measure;
 }
 

@@ -88,6 +88,17 @@ void arena_free(struct vtac_arena *a)
 	a->blocks = NULL;
 }
 
+void arena_take(struct vtac_arena *a, struct vtac_arena *from)
+{
+	struct vtac_block **last = &a->blocks;
+
+	while (*last)
+		last = &(*last)->next;
+	*last = from->blocks;
+	from->blocks = NULL;
+	a->used = from->used < a->limit - a->used ? a->used + from->used : a->limit;
+}
+
 const char *vtac_text(struct vtac_graph *g, const char *format, ...)
 {
 	va_list args;

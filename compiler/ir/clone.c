@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A graph once more, to try something on it, while the first one lives. */
+/* A graph once more, to try something on it, while the first one lives or until it becomes that. */
+#include <stdlib.h>
+
 #include "graph.h"
 
 /* The tensor keeps its identity; all other fields are copied from @from. */
@@ -101,4 +103,31 @@ struct vtac_graph *vtac_graph_clone(const struct vtac_graph *from)
 		return g;
 	vtac_graph_free(g);
 	return NULL;
+}
+
+void vtac_graph_keep(struct vtac_graph *g, struct vtac_graph *from)
+{
+	arena_take(&g->arena, &from->arena);
+	free(from);
+}
+
+void vtac_graph_become(struct vtac_graph *g, struct vtac_graph *from)
+{
+	g->nodes = from->nodes;
+	g->n_nodes = from->n_nodes;
+	g->max_nodes = from->max_nodes;
+	g->tensors = from->tensors;
+	g->n_tensors = from->n_tensors;
+	g->max_tensors = from->max_tensors;
+	g->inputs = from->inputs;
+	g->n_inputs = from->n_inputs;
+	g->max_inputs = from->max_inputs;
+	g->outputs = from->outputs;
+	g->n_outputs = from->n_outputs;
+	g->max_outputs = from->max_outputs;
+	g->output_names = from->output_names;
+	g->max_output_names = from->max_output_names;
+	g->next_id = from->next_id;
+	g->names = from->names;
+	vtac_graph_keep(g, from);
 }

@@ -431,7 +431,7 @@ struct vtac_graph {
 	unsigned int n_inputs, max_inputs, n_outputs, max_outputs, max_output_names;
 	unsigned int n_sizes;	/* the last outputs are sizes of others, and none of the file's */
 	bool has_sizes;		/* a tensor has a size */
-	bool counted;		/* a candidate of calibrate, which has stats before equalise */
+	bool counted;		/* calibrate has collected its stats (quant.h) */
 	unsigned int n_bodies;	/* times that nodes of a sub-graph were made */
 	uint64_t folded;	/* multiplications for constants: shape.c */
 	unsigned int next_id;
@@ -452,6 +452,10 @@ struct vtac_graph *vtac_graph_new(uint64_t limit);
 void vtac_graph_free(struct vtac_graph *g);
 /* Another one that is the same, but for ids; it uses @from's constants. NULL: no memory. */
 struct vtac_graph *vtac_graph_clone(const struct vtac_graph *from);
+/* @g takes all memory of @from, which is freed: what of it @g has lives as long as @g. */
+void vtac_graph_keep(struct vtac_graph *g, struct vtac_graph *from);
+/* The same; and the nodes and tensors of @from, a changed clone of @g, become those of @g. */
+void vtac_graph_become(struct vtac_graph *g, struct vtac_graph *from);
 
 /* Zeroed memory of the arena, aligned to 64 bytes if large; n * size is checked. */
 void *vtac_alloc(struct vtac_graph *g, uint64_t n, size_t size);
@@ -598,6 +602,8 @@ void vtac_dump_dot(const struct vtac_graph *g, FILE *f);
 /* ---- private: arena.c, names.c ---- */
 
 void arena_free(struct vtac_arena *a);
+/* Move all blocks of @from behind those of @a. */
+void arena_take(struct vtac_arena *a, struct vtac_arena *from);
 
 /* Room for one more item after @n in an array of the arena. */
 int array_grow(struct vtac_graph *g, void **items, unsigned int n, unsigned int *max,

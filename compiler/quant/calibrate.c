@@ -8,7 +8,7 @@
  * to the CPU that would cost the network's outputs much of their accuracy on the card.
  *
  * Candidates whose nodes are the same share one graph whose stats were counted: those of equalised
- * channels are made of them.
+ * channels are made of them. The best one's stats get the images that it was not calibrated with.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -108,6 +108,27 @@ static unsigned int calib_image(const struct search *t, unsigned int i)
 	return at;
 }
 
+/* The number of image @i of those that are not in the calibration set. */
+static unsigned int other_image(const struct search *t, unsigned int i)
+{
+	for (unsigned int k = 0; k < t->calib.count && calib_image(t, k) <= i; k++)
+		i++;
+	return i;
+}
+
+static int read_other(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	const struct search *search = priv;
+	const struct vtac_images *all = search->opt->images;
+
+	return all->read(all->priv, other_image(search, i), t, values);
+}
+
+static unsigned int number_other(void *priv, unsigned int i)
+{
+	return other_image(priv, i);
+}
+
 static int read_calib(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
 	const struct search *search = priv;
@@ -139,7 +160,7 @@ static int count_graph(const struct search *t, struct vtac_graph *g, const struc
 	g->how = &how;
 	err = vtac_pass_channel_split(g, &with) || vtac_pass_merge_conv_add(g, &with) ||
 	      (!how.nearest &&
-	       vtac_gptq_select(g, base, t->calib.count)) ||
+	       vtac_gptq_select(g, base, t->calib.count, t->opt->images->count)) ||
 	      (base ? vtac_collect_stats_beside(g, &with, base) :
 	       vtac_collect_stats(g, &with, t->calib.count, 0, true)) ? -1 : 0;
 	g->how = NULL;
@@ -490,23 +511,6 @@ static int search_precision(struct search *t, const struct vtac_quant_options *a
 	return 0;
 }
 
-/* The same nodes of @g, whose copy was searched, to their devices. */
-static int take_devices(struct vtac_graph *g, const struct vtac_graph *searched)
-{
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		struct vtac_node *node = g->nodes[i];
-
-		node->precise = searched->nodes[i]->precise;
-		if (node->device == searched->nodes[i]->device)
-			continue;
-		node->device = searched->nodes[i]->device;
-		node->why = vtac_text(g, "%s", searched->nodes[i]->why);
-		if (!node->why)
-			return -1;
-	}
-	return 0;
-}
-
 /* Find defaults that fit 32 bits and the other limits of the card. */
 static int search_defaults(struct search *t, const struct vtac_quant_options *asked)
 {
@@ -662,6 +666,38 @@ const struct vtac_tensor *vtac_lacks_scale(const struct vtac_graph *g)
 	return NULL;
 }
 
+/*
+ * Let @g be the graph of the best candidate, and count the images that were not in its calibration
+ * set. Without a search, passes do all of it later.
+ */
+static int become_best(struct search *t, struct vtac_graph *g)
+{
+	struct vtac_graph **best = &t->graphs[t->best.split][t->best.merge];
+	struct vtac_graph **base = &t->graphs[VTAC_SPLIT_NONE][t->best.merge];
+	struct vtac_options opt = *t->opt;
+	const struct vtac_images others = {
+		.count = t->opt->images->count - t->calib.count, .read = read_other,
+		.number = number_other, .priv = t, .error = t->opt->images->error,
+	};
+
+	if (!*best)
+		return 0;
+	take_functions(*best, t->g);
+	if (!vtac_can_merge_conv_add(t->g, t->opt))
+		t->best.merge = VTAC_MERGE_NONE;
+	/* Stats are the base's, and reasons those of the graph that was searched. */
+	if (base != best && *base)
+		vtac_graph_keep(g, *base);
+	vtac_graph_become(g, *best);
+	*best = NULL;
+	*base = NULL;
+	vtac_graph_keep(g, t->g);
+	t->g = NULL;
+	g->counted = true;
+	opt.images = &others;
+	return others.count ? vtac_add_stats(g, &opt, t->calib.count) : 0;
+}
+
 static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 			  const struct vtac_quant_options *asked, struct vtac_quant_options *how)
 {
@@ -672,7 +708,7 @@ static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 	t.g = vtac_graph_clone(g);
 	if (t.g) {
 		choose_sets(&t);
-		err = find_best(&t, asked) || take_devices(g, t.g) ? -1 : 0;
+		err = find_best(&t, asked) || become_best(&t, g) ? -1 : 0;
 	}
 	free_graphs(&t, g, err);
 	vtac_known_free(&t.known);

@@ -210,7 +210,7 @@ static unsigned int nodes_to_last(const struct vtac_graph *g, const struct vtac_
 /* Each layer that is split makes the next ones larger, so fewer layers are split than counted. */
 int vtac_pass_channel_split(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	enum vtac_split how = g->how ? g->how->split : VTAC_SPLIT_NONE;
+	enum vtac_split how = g->how && !g->counted ? g->how->split : VTAC_SPLIT_NONE;
 	const struct vtac_node *first = first_layer(g);
 	unsigned int n = first && how >= VTAC_SPLIT_FIRST ? nodes_to_last(g, first, how) : 0;
 	double left = more_allowed(g);

@@ -8,16 +8,14 @@
  * Channels that are added, compared or joined need the same number. So channels are in
  * classes, and a class is left alone if one of its tensors is seen by anything else.
  *
- * Inputs of merged sums (merge_conv_add.c) are made to reach equally far in any case. For
- * candidates the network is not run again: stats and Hessians are divided, too.
+ * Inputs of merged sums (merge_conv_add.c) are made to reach equally far in any case. The network is
+ * not run again: stats and Hessians are divided, too.
  */
 #include <math.h>
 #include <string.h>
 
 #include "quant.h"
 
-/* Images that suffice to compare channels */
-#define IMAGES_MAX	16u
 /* Least range of a channel, as a part of the tensor's */
 #define LEAST_SHARE	(1.0f / 1024)
 /* Margin for other images, below an activation's limit */
@@ -452,14 +450,17 @@ static int equalise(struct vtac_graph *g, const struct vtac_options *opt, float 
 	return divide_stats(&e) ? -1 : vtac_graph_dce(g);
 }
 
+bool vtac_will_equalise(const struct vtac_graph *g)
+{
+	return has_merged(g) || (g->how && (g->how->equalise == VTAC_EQUALISE_HALF ||
+					    g->how->equalise == VTAC_EQUALISE_FULL));
+}
+
 int vtac_pass_equalise(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	enum vtac_equalise how = g->how ? g->how->equalise : VTAC_EQUALISE_NONE;
 
-	if (how != VTAC_EQUALISE_HALF && how != VTAC_EQUALISE_FULL && !has_merged(g))
-		return 0;
-	if (!g->counted && vtac_collect_stats(g, opt, IMAGES_MAX, 0, true))
-		return -1;
-	return equalise(g, opt, how == VTAC_EQUALISE_FULL ? 1 :
+	return !vtac_will_equalise(g) ? 0 :
+		equalise(g, opt, how == VTAC_EQUALISE_FULL ? 1 :
 			how == VTAC_EQUALISE_HALF ? 0.5f : 0);
 }

@@ -49,8 +49,9 @@ static bool is_candidate(const struct vtac_node *node)
 	       vtac_elements(w) <= VTAC_GPTQ_TAPS_MAX * w->dims[0];
 }
 
+/* Of @all images, @now have their share of the rows; later ones get as many each. */
 static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_node *node,
-					int64_t images, uint64_t *left)
+					int64_t now, int64_t all, uint64_t *left)
 {
 	const struct vtac_tensor *w = node->in[1], *y = node->out[0];
 	int64_t taps = vtac_elements(w) / w->dims[0], groups = node->attr.conv.groups;
@@ -58,7 +59,7 @@ static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_
 	uint64_t bytes = (uint64_t)(groups * taps * taps) * sizeof(float);
 	struct vtac_hessian *m;
 
-	if (images * rows < ROWS_PER_TAP * taps || bytes > *left)
+	if (all * rows < ROWS_PER_TAP * taps || bytes > *left)
 		return NULL;
 	*left -= bytes;
 	m = vtac_alloc(g, 1, sizeof(*m));
@@ -66,7 +67,7 @@ static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_
 		return NULL;
 	m->taps = taps;
 	m->groups = groups;
-	m->each = (ROWS_PER_TAP * taps + images - 1) / images;
+	m->each = (ROWS_PER_TAP * taps + now - 1) / now;
 	m->each = m->each > rows ? rows : m->each;
 	m->sum = vtac_alloc(g, (uint64_t)(groups * taps * taps), sizeof(m->sum[0]));
 	m->rows = vtac_alloc(g, (uint64_t)(ROWS * taps), sizeof(m->rows[0]));
@@ -88,8 +89,8 @@ static const struct vtac_node *same_node(const struct vtac_graph *g, const struc
 	return NULL;
 }
 
-int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base,
-		     unsigned int images)
+int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base, unsigned int now,
+		     unsigned int all)
 {
 	uint64_t left = (g->arena.limit - g->arena.used) / 4;
 	unsigned int from = 0;
@@ -104,15 +105,15 @@ int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base,
 			continue;
 		if (base && is_counted(base, node->in[0]))
 			same = same_node(base, node, &from);
-		node->hessian = same ? same->hessian : hessian_new(g, node, images, &left);
+		node->hessian = same ? same->hessian : hessian_new(g, node, now, all, &left);
 	}
 	return g->error.text[0] ? -1 : 0;
 }
 
 int vtac_pass_gptq(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	return g->how && !g->how->nearest ?
-		vtac_gptq_select(g, NULL, opt->images->count) : 0;
+	return g->how && !g->how->nearest && !g->counted ?
+		vtac_gptq_select(g, NULL, opt->images->count, opt->images->count) : 0;
 }
 
 int vtac_gptq_divide(struct vtac_graph *g, struct vtac_node *node, const float *by)

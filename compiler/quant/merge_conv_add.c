@@ -178,7 +178,7 @@ int vtac_pass_merge_conv_add(struct vtac_graph *g, const struct vtac_options *op
 	unsigned int n = nodes_to_last(g, opt);
 	struct pair p;
 
-	if (!how || how->merge != VTAC_MERGE_SUMS)
+	if (!how || g->counted || how->merge != VTAC_MERGE_SUMS)
 		return 0;
 	if (!n) {
 		how->merge = VTAC_MERGE_NONE;

@@ -52,6 +52,8 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, uns
  */
 int vtac_collect_stats_beside(struct vtac_graph *g, const struct vtac_options *opt,
 			      const struct vtac_graph *base);
+/* Add the images of @opt to the stats and Hessians of all nodes, which have @before others. */
+int vtac_add_stats(struct vtac_graph *g, const struct vtac_options *opt, unsigned int before);
 /*
  * stats_divide.c: returns stats of the same values, with channel c divided by @by[c], which are
  * greater than 0: exact if these are the same, else @from has bands. NULL without memory.
@@ -60,10 +62,12 @@ struct vtac_stats *vtac_stats_divided(struct vtac_graph *g, const struct vtac_st
 				      const float *by);
 
 /*
- * gptq.c: give Hessians to convolutions for which @images are enough. Those of @base, if not NULL,
- * are taken where it has the input (vtac_collect_stats_beside()).
+ * gptq.c: give Hessians to convolutions for which @all images are enough, of which the first @now
+ * fill them. Those of @base, if not NULL, are taken where it has the input
+ * (vtac_collect_stats_beside()).
  */
-int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base, unsigned int images);
+int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base, unsigned int now,
+		     unsigned int all);
 /* Add @data, the input of @node in an image, to its Hessian. */
 void vtac_gptq_observe(struct vtac_node *node, const float *data);
 /* Let @node's Hessian be that of an input whose channel c is divided by @by[c], the graph's. */
@@ -132,6 +136,9 @@ bool vtac_can_channel_split(const struct vtac_graph *g);
 /* merge_conv_add.c: can sums of two convolutions become one convolution? */
 bool vtac_can_merge_conv_add(const struct vtac_graph *g, const struct vtac_options *opt);
 
+/* equalise.c: will channels be divided? */
+bool vtac_will_equalise(const struct vtac_graph *g);
+
 /* residual.c: split convolutions with a residual into convolution and addition. */
 int vtac_split_residuals(struct vtac_graph *g);
 /*
@@ -174,8 +181,9 @@ void vtac_known_free(struct vtac_known *known);
 const struct vtac_tensor *vtac_before_copies(const struct vtac_tensor *t);
 
 /*
- * Passes, as passes.h has them. Those from channel_split to stats do what graph->how says, and
- * nothing without it; stats of an earlier one are gone afterwards.
+ * Passes, as passes.h has them. Those from channel_split to equalise do what graph->how says, and
+ * nothing without it; stats of an earlier one are gone afterwards. Those up to stats have nothing
+ * left to do for a graph that calibrate has counted.
  */
 int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt);
 /* A tensor of the card that the file gives no scale, so that images are needed; or NULL. */

@@ -250,19 +250,19 @@ static int count_image(void *priv, struct lane *lane)
 }
 
 /* Means are sums while images are counted. */
-static void finish_means(struct vtac_graph *g, unsigned int images)
+static void scale_means(struct vtac_graph *g, double by)
 {
 	for (unsigned int i = 0; i < g->n_tensors; i++) {
 		struct vtac_stats *s = g->tensors[i]->stats;
 
 		for (int64_t k = 0; s && k < s->channels; k++)
-			s->mean[k] /= images;
+			s->mean[k] *= by;
 	}
 }
 
-/* Count the first @max images. */
+/* Count the first @max images, and add them to @before others. */
 static int count_images(struct vtac_graph *g, const struct vtac_options *opt, unsigned int max,
-			unsigned int nodes)
+			unsigned int nodes, unsigned int before)
 {
 	const struct vtac_images *images = opt->images;
 	struct lane_work work = {
@@ -275,9 +275,10 @@ static int count_images(struct vtac_graph *g, const struct vtac_options *opt, un
 	work.graphs[0] = vtac_float_new(g);
 	if (!work.graphs[0])
 		return -1;
+	scale_means(g, before);
 	err = lanes_run(&work);
 	vtac_float_free(work.graphs[0]);
-	finish_means(g, work.count);
+	scale_means(g, 1.0 / (before + work.count));
 	if (work.bad)
 		vtac_fail(g, work.bad->producer,
 			  "Tensor %.120s is infinite or not a number for calibration image %u.",
@@ -290,7 +291,7 @@ int vtac_collect_stats(struct vtac_graph *g, const struct vtac_options *opt, uns
 {
 	if (!opt->images->count)
 		return vtac_fail(g, NULL, "There are no images to calibrate with.");
-	return make_all_stats(g, nodes, bands) ? -1 : count_images(g, opt, max, nodes);
+	return make_all_stats(g, nodes, bands) ? -1 : count_images(g, opt, max, nodes, 0);
 }
 
 bool is_counted(const struct vtac_graph *base, const struct vtac_tensor *t)
@@ -326,7 +327,7 @@ int vtac_collect_stats_beside(struct vtac_graph *g, const struct vtac_options *o
 	unsigned int nodes;
 
 	if (make_stats_beside(g, base, &nodes) ||
-	    (nodes && count_images(g, opt, opt->images->count, nodes)))
+	    (nodes && count_images(g, opt, opt->images->count, nodes, 0)))
 		return -1;
 	for (unsigned int i = 0; i < g->n_tensors; i++)
 		if (is_counted(base, g->tensors[i]))
@@ -335,10 +336,15 @@ int vtac_collect_stats_beside(struct vtac_graph *g, const struct vtac_options *o
 	return 0;
 }
 
+int vtac_add_stats(struct vtac_graph *g, const struct vtac_options *opt, unsigned int before)
+{
+	return count_images(g, opt, opt->images->count, 0, before);
+}
+
 int vtac_pass_stats(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	return g->how ?
-		vtac_collect_stats(g, opt, opt->images->count, 0, false) : 0;
+	return g->how && !g->counted ?
+		vtac_collect_stats(g, opt, opt->images->count, 0, vtac_will_equalise(g)) : 0;
 }
 
 /* ---- ranges ---- */

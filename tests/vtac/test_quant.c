@@ -954,6 +954,53 @@ TEST(a_further_calibration_image_is_run_once)
 	assert_in_range(most, many, 256 + 6 * (12 + 12 + 2 * 8));
 }
 
+/* The stats of output @name after a search or, with the same options, without it. */
+static struct vtac_stats stats_with(const struct vtac_quant_options *how, const char *name)
+{
+	const struct vtac_images images = { .count = 40, .read = random_image };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = how };
+	struct vtac_stats stats;
+	struct vtac_tensor *x;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 48);
+	x = net_relu(&net, net_conv(&net, net_input(&net, 16, 6, 6), "first", 16, 16, 3), "relu");
+	net_output(&net, net_conv(&net, x, "second", 16, 16, 3));
+	if (vtac_run_passes(net.g, &opt, "stats"))
+		fail_msg("%s", net.g->error.text);
+	x = net_find(&net, name)->out[0];
+	assert_non_null(x->stats);
+	stats = *x->stats;
+	stats.mean = malloc((size_t)stats.channels * sizeof(double));
+	assert_non_null(stats.mean);
+	memcpy(stats.mean, x->stats->mean, (size_t)stats.channels * sizeof(double));
+	net_end(&net);
+	return stats;
+}
+
+/* A search counts a part of the images, and the others afterwards. */
+TEST(each_image_counts_once_after_a_search)
+{
+	const struct vtac_quant_options given = {
+		.range = VTAC_RANGE_MSE, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE };
+	struct vtac_quant_options searched = given;
+
+	searched.range = VTAC_RANGE_AUTO;
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "second" : "first";
+		struct vtac_stats all = stats_with(&given, name), got = stats_with(&searched, name);
+
+		assert_int_equal(got.count, all.count);
+		assert_true(got.lo == all.lo && got.hi == all.hi);
+		for (int64_t c = 0; c < all.channels; c++)
+			assert_float_equal(got.mean[c], all.mean[c], 1e-6);
+		free(all.mean);
+		free(got.mean);
+	}
+}
+
 /* Steps that have no reciprocal. */
 #define TINY	((float)(1 / 1e39))
 
