@@ -26,18 +26,25 @@
 /* Part of its mean diagonal that M gets: the Hessian of a sample is not that of all images. */
 #define DAMPING		0.01
 
+/*
+ * L of a group, for the divisors that it was made with last: candidates of one structure often have
+ * the same. Rows left of the diagonal are in the part of the Hessian that it does not use.
+ */
+struct factor {
+	bool known;
+	double *by;			/* [taps]: what values were multiplied by */
+	float *diagonal;		/* [taps] */
+	int32_t *order;			/* [taps]: the tap of row i */
+};
+
 struct vtac_hessian {
 	int64_t taps, groups;		/* taps of one group */
 	int64_t seen, each;		/* rows, and how many of each image */
-	float *sum;			/* [groups][taps][taps]: the part left of the diagonal */
+	/* [groups][taps][taps]: left of the diagonal and there; right of it L, see row_of() */
+	float *sum;
 	float *rows;			/* [ROWS][taps] */
-	const double *factor;		/* [groups][taps]: what values are multiplied by; or NULL */
-};
-
-struct vtac_gptq {
-	int64_t taps;
-	double *l;			/* [taps][taps]: the part left of the diagonal, and that */
-	int64_t *order;			/* the tap of its row i */
+	const double *by;		/* [groups][taps]: what values are multiplied by; or NULL */
+	struct factor *factors;		/* [groups]: as @sum, of all that have it */
 };
 
 static bool is_candidate(const struct vtac_node *node)
@@ -47,6 +54,14 @@ static bool is_candidate(const struct vtac_node *node)
 	return node->op == VTAC_CONV && node->device == VTAC_CARD && w && w->data &&
 	       w->dtype == VTAC_F32 && !w->quant.given &&
 	       vtac_elements(w) <= VTAC_GPTQ_TAPS_MAX * w->dims[0];
+}
+
+static int open_factor(struct vtac_graph *g, struct factor *f, int64_t taps)
+{
+	f->by = vtac_alloc(g, (uint64_t)taps, sizeof(f->by[0]));
+	f->diagonal = vtac_alloc(g, (uint64_t)taps, sizeof(f->diagonal[0]));
+	f->order = vtac_alloc(g, (uint64_t)taps, sizeof(f->order[0]));
+	return f->by && f->diagonal && f->order ? 0 : -1;
 }
 
 /* Of @all images, @now have their share of the rows; later ones get as many each. */
@@ -71,7 +86,11 @@ static struct vtac_hessian *hessian_new(struct vtac_graph *g, const struct vtac_
 	m->each = m->each > rows ? rows : m->each;
 	m->sum = vtac_alloc(g, (uint64_t)(groups * taps * taps), sizeof(m->sum[0]));
 	m->rows = vtac_alloc(g, (uint64_t)(ROWS * taps), sizeof(m->rows[0]));
-	return m->sum && m->rows ? m : NULL;
+	m->factors = vtac_alloc(g, (uint64_t)groups, sizeof(m->factors[0]));
+	for (int64_t i = 0; m->factors && i < groups; i++)
+		if (open_factor(g, &m->factors[i], taps))
+			return NULL;
+	return m->sum && m->rows && m->factors ? m : NULL;
 }
 
 /* Returns the node of the same name; nodes are looked for in the order that @g has, too. */
@@ -120,17 +139,17 @@ int vtac_gptq_divide(struct vtac_graph *g, struct vtac_node *node, const float *
 {
 	struct vtac_hessian *m = vtac_alloc(g, 1, sizeof(*m));
 	int64_t per_in = node->in[1]->dims[2] * node->in[1]->dims[3];
-	double *factor;
+	double *mul;
 
 	if (!m)
 		return -1;
 	*m = *node->hessian;
-	factor = vtac_alloc(g, (uint64_t)(m->groups * m->taps), sizeof(*factor));
-	for (int64_t i = 0; factor && i < m->groups * m->taps; i++)
-		factor[i] = 1 / (double)by[i / per_in];
-	m->factor = factor;
+	mul = vtac_alloc(g, (uint64_t)(m->groups * m->taps), sizeof(*mul));
+	for (int64_t i = 0; mul && i < m->groups * m->taps; i++)
+		mul[i] = 1 / (double)by[i / per_in];
+	m->by = mul;
 	node->hessian = m;
-	return factor ? 0 : -1;
+	return mul ? 0 : -1;
 }
 
 /* Gather the values that the weights of @group are multiplied by for the output at @y, @x. */
@@ -227,7 +246,8 @@ void vtac_gptq_observe(struct vtac_node *node, const float *data)
 	const struct vtac_tensor *y = node->out[0];
 	int64_t plane = y->dims[2] * y->dims[3], all = y->dims[0] * plane, count = 0;
 
-	for (int64_t group = 0; group < m->groups; group++)
+	for (int64_t group = 0; group < m->groups; group++) {
+		m->factors[group].known = false;
 		for (int64_t i = 0; i < m->each; i++) {
 			/* Spread over the image, at other places in each. */
 			int64_t at = (i * all / m->each + m->seen * 7) % all;
@@ -241,20 +261,21 @@ void vtac_gptq_observe(struct vtac_node *node, const float *data)
 			add_rows(m->sum + group * m->taps * m->taps, m->rows, m->taps);
 			count = 0;
 		}
+	}
 	m->seen += m->each;
 }
 
 /* ---- rounding ---- */
 
 /* Sort taps with the greatest values last: they are rounded first, and others compensate them. */
-static void sort_taps(int64_t *order, const double *diagonal, int64_t taps)
+static void sort_taps(int32_t *order, const double *diagonal, int64_t taps)
 {
 	for (int64_t i = 0; i < taps; i++) {
 		int64_t k = i;
 
 		for (; k > 0 && diagonal[order[k - 1]] > diagonal[i]; k--)
 			order[k] = order[k - 1];
-		order[k] = i;
+		order[k] = (int32_t)i;
 	}
 }
 
@@ -315,95 +336,114 @@ static void factorise(double *l, int64_t n)
 		factorise_row(l, n, i, 0);
 }
 
-static double factor_of(const double *factors, int64_t i)
+/* M with the diagonal damped, its taps in order, and each multiplied by its number in @f->by. */
+static void fill_matrix(double *l, const struct factor *f, const float *sum, int64_t n)
 {
-	return factors ? factors[i] : 1;
-}
-
-/* @factors: what the values of each tap are multiplied by, or NULL. */
-static void fill_factor(struct vtac_gptq *f, const float *sum, const double *factors)
-{
-	int64_t n = f->taps;
 	double mean = 0;
 
-	/* Before the factor its memory is that of the diagonal. */
+	/* Before the matrix its memory is that of the diagonal. */
 	for (int64_t i = 0; i < n; i++)
-		f->l[i] = sum[i * (n + 1)] * factor_of(factors, i) * factor_of(factors, i);
-	sort_taps(f->order, f->l, n);
+		l[i] = sum[i * (n + 1)] * f->by[i] * f->by[i];
+	sort_taps(f->order, l, n);
 	for (int64_t i = 0; i < n; i++)
-		mean += f->l[i] / (double)n;
+		mean += l[i] / (double)n;
 	for (int64_t i = 0; i < n; i++) {
-		double factor = factor_of(factors, f->order[i]);
+		int64_t a = f->order[i];
 
 		for (int64_t k = 0; k <= i; k++) {
-			int64_t a = f->order[i], b = f->order[k];
+			int64_t b = f->order[k];
 
-			f->l[i * n + k] = sum[(a > b ? a : b) * n + (a > b ? b : a)] * factor *
-				factor_of(factors, b);
+			l[i * n + k] = sum[(a > b ? a : b) * n + (a > b ? b : a)] * f->by[a] *
+				f->by[b];
 		}
-		f->l[i * (n + 1)] += mean > 0 ? mean * DAMPING : 1;
+		l[i * (n + 1)] += mean > 0 ? mean * DAMPING : 1;
 	}
-	factorise(f->l, n);
 }
 
-void vtac_gptq_free(struct vtac_gptq *f)
+/*
+ * The values of row @k of L left of the diagonal, of which there are k, in an n x n matrix: they are
+ * the last of the k-th row from the end.
+ */
+static float *row_of(float *sum, int64_t n, int64_t k)
 {
-	if (!f)
-		return;
-	free(f->l);
-	free(f->order);
-	free(f);
+	return sum + (n - 1 - k) * n + n - k;
 }
 
-/* Is the factor finite? Sums of great values are infinite. */
-static bool is_usable(const struct vtac_gptq *f)
+/* Keeps L. Without a finite one, as sums of great values are infinite, no weight has others. */
+static void keep_factor(struct factor *f, float *sum, const double *l, int64_t n)
 {
-	for (int64_t i = 0; i < f->taps; i++)
-		if (!(f->l[i * (f->taps + 1)] > 0) || !isfinite(f->l[i * (f->taps + 1)]))
-			return false;
-	return true;
+	bool usable = true;
+
+	for (int64_t i = 0; i < n; i++) {
+		f->diagonal[i] = (float)l[i * (n + 1)];
+		usable = usable && f->diagonal[i] > 0 && isfinite(f->diagonal[i]);
+	}
+	for (int64_t i = 0; i < n; i++) {
+		float *row = row_of(sum, n, i);
+
+		if (!usable)
+			f->diagonal[i] = 1;
+		for (int64_t k = 0; k < i; k++)
+			row[k] = usable ? (float)l[i * n + k] : 0;
+	}
 }
 
-/* Round each weight for itself. */
-static void forget_hessian(struct vtac_gptq *f)
+/* Returns true if the factor of @group is that of @m's numbers; else these become the factor's. */
+static bool has_factor(const struct vtac_hessian *m, int64_t group)
 {
-	memset(f->l, 0, (size_t)(f->taps * f->taps) * sizeof(f->l[0]));
-	for (int64_t i = 0; i < f->taps; i++)
-		f->l[i * (f->taps + 1)] = 1;
+	struct factor *f = &m->factors[group];
+	bool known = f->known;
+
+	for (int64_t i = 0; i < m->taps; i++) {
+		double by = m->by ? m->by[group * m->taps + i] : 1;
+
+		known = known && f->by[i] == by;
+		f->by[i] = by;
+	}
+	return known;
 }
 
-struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group)
+int vtac_gptq_factorise(const struct vtac_hessian *m, int64_t group)
 {
-	struct vtac_gptq *f = calloc(1, sizeof(*f));
+	struct factor *f = &m->factors[group];
+	float *sum = m->sum + group * m->taps * m->taps;
 	size_t n = (size_t)m->taps;
+	double *l;
 
-	if (!f)
-		return NULL;
-	f->taps = m->taps;
-	f->l = calloc(n * n, sizeof(f->l[0]));
-	f->order = calloc(n, sizeof(f->order[0]));
-	if (f->l && f->order) {
-		fill_factor(f, m->sum + group * m->taps * m->taps,
-			    m->factor ? m->factor + group * m->taps : NULL);
-		if (!is_usable(f))
-			forget_hessian(f);
-		return f;
-	}
-	vtac_gptq_free(f);
-	return NULL;
+	if (has_factor(m, group))
+		return 0;
+	f->known = false;
+	l = malloc(n * n * sizeof(*l));
+	if (!l)
+		return -1;
+	fill_matrix(l, f, sum, m->taps);
+	factorise(l, m->taps);
+	keep_factor(f, sum, l, m->taps);
+	free(l);
+	f->known = true;
+	return 0;
 }
+
+/* Channels that are rounded together, and the Hessian's group that they are of */
+struct rounding_group {
+	const struct factor *factor;
+	float *sum;			/* with L */
+	int64_t taps;
+};
 
 /* Round the taps from @first to before @end, and keep their errors. */
 static inline __attribute__((always_inline))
-void round_block(const struct vtac_gptq *f, const struct vtac_rounding *ch, double *more,
-		 double *errors, int64_t first, int64_t end, int top)
+void round_block(const struct rounding_group *g, const struct vtac_rounding *ch, float *more,
+		 float *errors, int64_t first, int64_t end, int top)
 {
 	for (int64_t k = end - 1; k >= first; k--) {
-		const double *row = f->l + k * f->taps;
-		double exact = ch->w[f->order[k]] / (double)ch->step;
-		double v = fmin(fmax(rint(exact + more[k] / row[k]), -top), top);
+		const float *row = row_of(g->sum, g->taps, k);
+		int32_t tap = g->factor->order[k];
+		float exact = ch->w[tap] / ch->step;
+		float v = rintf(exact + more[k] / g->factor->diagonal[k]);
 
-		ch->q[f->order[k]] = (int8_t)v;
+		v = !(v < (float)top) ? (float)top : v < (float)-top ? (float)-top : v;
+		ch->q[tap] = (int8_t)v;
 		errors[(k - first) * VTAC_GPTQ_CHANNELS] = exact - v;
 		for (int64_t i = first; i < k; i++)
 			more[i] += (exact - v) * row[i];
@@ -412,58 +452,63 @@ void round_block(const struct vtac_gptq *f, const struct vtac_rounding *ch, doub
 
 /* Add the errors of a block's rows to the taps before it, which are in the same order as ever. */
 static inline __attribute__((always_inline))
-void add_errors(const struct vtac_gptq *f, const double *errors, double *more, int64_t first,
+void add_errors(const struct rounding_group *g, const float *errors, float *more, int64_t first,
 		int64_t end)
 {
 	int64_t i = 0;
 
-	for (; i + 2 * DOUBLES <= first; i += 2 * DOUBLES) {
-		doubles_t part[VTAC_GPTQ_CHANNELS][2];
+	for (; i + 2 * FLOATS <= first; i += 2 * FLOATS) {
+		floats_t part[VTAC_GPTQ_CHANNELS][2];
 
 		for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
 			for (int h = 0; h < 2; h++)
-				part[c][h] = *(const doubles_t *)(more + c * f->taps + i +
-								  h * DOUBLES);
-		for (int64_t k = end - 1; k >= first; k--)
+				part[c][h] = *(const floats_t *)(more + c * g->taps + i +
+								 h * FLOATS);
+		for (int64_t k = end - 1; k >= first; k--) {
+			const float *row = row_of(g->sum, g->taps, k) + i;
+
 			for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
 				for (int h = 0; h < 2; h++)
 					part[c][h] += errors[(k - first) * VTAC_GPTQ_CHANNELS + c] *
-						*(const doubles_t *)(f->l + k * f->taps + i +
-								     h * DOUBLES);
+						*(const floats_t *)(row + h * FLOATS);
+		}
 		for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
 			for (int h = 0; h < 2; h++)
-				*(doubles_t *)(more + c * f->taps + i + h * DOUBLES) =
-					part[c][h];
+				*(floats_t *)(more + c * g->taps + i + h * FLOATS) = part[c][h];
 	}
 	for (; i < first; i++)
 		for (int64_t k = end - 1; k >= first; k--)
 			for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
-				more[c * f->taps + i] +=
+				more[c * g->taps + i] +=
 					errors[(k - first) * VTAC_GPTQ_CHANNELS + c] *
-					f->l[k * f->taps + i];
+					row_of(g->sum, g->taps, k)[i];
 }
 
 VTAC_CLONES
-static void round_together(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
-			   int top)
+static void round_together(const struct rounding_group *g, const struct vtac_rounding *channels,
+			   int n, int top)
 {
-	double errors[BLOCK * VTAC_GPTQ_CHANNELS] = { 0 };
+	float errors[BLOCK * VTAC_GPTQ_CHANNELS] = { 0 };
 	/* [channels][taps]: a weight's part of the errors so far */
-	double more[VTAC_GPTQ_CHANNELS * VTAC_GPTQ_TAPS_MAX];
+	float more[VTAC_GPTQ_CHANNELS * VTAC_GPTQ_TAPS_MAX];
 
-	memset(more, 0, (size_t)(VTAC_GPTQ_CHANNELS * f->taps) * sizeof(more[0]));
-	for (int64_t end = f->taps; end > 0; end -= BLOCK) {
+	memset(more, 0, (size_t)(VTAC_GPTQ_CHANNELS * g->taps) * sizeof(more[0]));
+	for (int64_t end = g->taps; end > 0; end -= BLOCK) {
 		int64_t first = end > BLOCK ? end - BLOCK : 0;
 
 		for (int c = 0; c < n; c++)
-			round_block(f, &channels[c], more + c * f->taps, errors + c, first, end,
+			round_block(g, &channels[c], more + c * g->taps, errors + c, first, end,
 				    top);
-		add_errors(f, errors, more, first, end);
+		add_errors(g, errors, more, first, end);
 	}
 }
 
-void vtac_gptq_round(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
-		     int top)
+void vtac_gptq_round(const struct vtac_hessian *m, int64_t group,
+		     const struct vtac_rounding *channels, int n, int top)
 {
-	round_together(f, channels, n, top);
+	const struct rounding_group g = {
+		&m->factors[group], m->sum + group * m->taps * m->taps, m->taps,
+	};
+
+	round_together(&g, channels, n, top);
 }

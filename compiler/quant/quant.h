@@ -72,8 +72,11 @@ int vtac_gptq_select(struct vtac_graph *g, const struct vtac_graph *base, unsign
 void vtac_gptq_observe(struct vtac_node *node, const float *data);
 /* Let @node's Hessian be that of an input whose channel c is divided by @by[c], the graph's. */
 int vtac_gptq_divide(struct vtac_graph *g, struct vtac_node *node, const float *by);
-/* Returns the factor of the Hessian of @group, for vtac_gptq_round(); NULL without memory. */
-struct vtac_gptq *vtac_gptq_new(const struct vtac_hessian *m, int64_t group);
+/*
+ * Make the factor of @group for vtac_gptq_round(), unless the last one made of its sums was for the
+ * same divisors; by one thread. -1: no memory.
+ */
+int vtac_gptq_factorise(const struct vtac_hessian *m, int64_t group);
 /* An output channel: weights @w are rounded to integers @q, in steps of @step. */
 struct vtac_rounding {
 	const float *w;
@@ -84,10 +87,9 @@ struct vtac_rounding {
 #define VTAC_GPTQ_CHANNELS	4	/* at most at once, which read the factor once */
 /* More taps take too long, and more values to estimate the Hessian than images have. */
 #define VTAC_GPTQ_TAPS_MAX	1152
-/* Round the weights of @n channels to integers from -@top to @top; in any thread. */
-void vtac_gptq_round(const struct vtac_gptq *f, const struct vtac_rounding *channels, int n,
-		     int top);
-void vtac_gptq_free(struct vtac_gptq *f);
+/* Round the weights of @n channels of @group to integers from -@top to @top; in any thread. */
+void vtac_gptq_round(const struct vtac_hessian *m, int64_t group,
+		     const struct vtac_rounding *channels, int n, int top);
 
 /* Returns the largest value that @method lets a tensor of @levels steps (127) have. */
 float vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,

@@ -531,8 +531,7 @@ static int joint_scales(struct sums *s)
 /* The channels of a group, which threads round together */
 struct rounding {
 	struct sums *s;
-	const struct vtac_gptq *f;
-	int64_t first, end;
+	int64_t group, first, end;
 };
 
 /*
@@ -556,7 +555,7 @@ static void round_channels(void *arg, unsigned int i)
 		channels[c] = (struct vtac_rounding) {
 			s->w + (first + c) * s->taps, s->step[first + c], wq + c * s->taps };
 	}
-	vtac_gptq_round(r->f, channels, n, s->q->wgt_top);
+	vtac_gptq_round(s->node->hessian, r->group, channels, n, s->q->wgt_top);
 	for (int c = 0; c < n; c++) {
 		bool has_rest = !s->res_mul || s->res_mul[first + c];
 
@@ -574,14 +573,12 @@ static int round_together(struct sums *s)
 	int64_t each = s->channels / s->groups;
 
 	for (int64_t group = 0; group < s->groups; group++) {
-		struct vtac_gptq *f = vtac_gptq_new(s->node->hessian, group);
-		struct rounding rounding = { s, f, group * each, (group + 1) * each };
+		struct rounding rounding = { s, group, group * each, (group + 1) * each };
 
-		if (!f)
+		if (vtac_gptq_factorise(s->node->hessian, group))
 			return vtac_fail(s->q->g, s->node, "Out of memory.");
 		crew_run(s->q->g->crew, round_channels, &rounding,
 			 (unsigned int)((each + VTAC_GPTQ_CHANNELS - 1) / VTAC_GPTQ_CHANNELS));
-		vtac_gptq_free(f);
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of stats: ranges, means and histograms of tensors against plain loops. */
+/* Tests of stats: ranges, means and histograms of tensors against plain loops; and of Hessians. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,4 +203,107 @@ TEST(stats_are_those_of_all_values)
 		assert_null(z->stats);
 		net_end(&net);
 	}
+}
+
+/* ---- Hessians ---- */
+
+#define TAPS	(6 * 9)
+
+/* Neighbours are alike, as in photographs: weights' errors add up. */
+static int smooth(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+{
+	int64_t n = vtac_elements(t);
+
+	image(priv, i, t, values);
+	for (int64_t k = 1; k < n; k++)
+		values[k] = 0.9f * values[k - 1] + 0.1f * values[k];
+	return 0;
+}
+
+/* A convolution whose Hessian has all images. */
+static struct vtac_node *observe(struct net *net)
+{
+	const struct vtac_images images = { .count = IMAGES, .read = smooth };
+	const struct vtac_options opt = { .no_card = true, .images = &images };
+	struct vtac_node *node;
+
+	net_begin(net, 52);
+	net_output(net, net_conv(net, net_input(net, 6, 8, 8), "conv", 6, 4, 3));
+	node = net_find(net, "conv");
+	node->device = VTAC_CARD;
+	if (vtac_run_passes(net->g, &opt, "shape") ||
+	    vtac_gptq_select(net->g, NULL, IMAGES, IMAGES) ||
+	    vtac_collect_stats(net->g, &opt, IMAGES, 0, true))
+		fail_msg("%s", net->g->error.text);
+	assert_non_null(node->hessian);
+	return node;
+}
+
+/* Round the node's weights, with the divisors that its Hessian has. */
+static void round_all(struct vtac_node *node, int8_t *q)
+{
+	struct vtac_rounding channels[VTAC_GPTQ_CHANNELS];
+
+	for (int c = 0; c < VTAC_GPTQ_CHANNELS; c++)
+		channels[c] = (struct vtac_rounding) {
+			(const float *)node->in[1]->data + c * TAPS, 0.03f, q + c * TAPS };
+	assert_int_equal(vtac_gptq_factorise(node->hessian, 0), 0);
+	vtac_gptq_round(node->hessian, 0, channels, VTAC_GPTQ_CHANNELS, 127);
+}
+
+/* The sum of the squared errors of @node's outputs by weights @q, on all images. */
+static double error_by(const struct vtac_node *node, const int8_t *q)
+{
+	const struct vtac_tensor *x = node->in[0];
+	const float *w = node->in[1]->data;
+	float values[6 * 8 * 8];
+	double sum = 0;
+
+	for (unsigned int i = 0; i < IMAGES; i++) {
+		smooth(NULL, i, x, values);
+		for (int at = 0; at < VTAC_GPTQ_CHANNELS * 6 * 6; at++) {
+			int c = at / 36, y = at / 6 % 6, col = at % 6;
+			double off = 0;
+
+			for (int k = 0; k < TAPS; k++)
+				off += (q[c * TAPS + k] * 0.03 - (double)w[c * TAPS + k]) *
+					(double)values[k / 9 * 64 + (y + k / 3 % 3) * 8 + col + k % 3];
+			sum += off * off;
+		}
+	}
+	return sum;
+}
+
+/* The factor is kept for the divisors that it was made for, and for no others. */
+TEST(factors_belong_to_their_divisors)
+{
+	const float one_by[6] = { 1, 1, 1, 1, 1, 1 }, by[6] = { 1, 20, 0.5f, 3, 7, 0.1f };
+	int8_t plain[4 * TAPS], divided[4 * TAPS], again[4 * TAPS], nearest[4 * TAPS];
+	struct vtac_node *node, *other;
+	struct vtac_hessian *whole;
+	struct net net, fresh;
+
+	node = observe(&net);
+	whole = node->hessian;
+	round_all(node, plain);
+	assert_int_equal(vtac_gptq_divide(net.g, node, by), 0);
+	round_all(node, divided);
+	assert_memory_not_equal(divided, plain, sizeof(plain));
+	node->hessian = whole;
+	round_all(node, again);
+	assert_memory_equal(again, plain, sizeof(plain));
+	assert_int_equal(vtac_gptq_divide(net.g, node, one_by), 0);
+	round_all(node, again);
+	assert_memory_equal(again, plain, sizeof(plain));
+
+	other = observe(&fresh);
+	assert_int_equal(vtac_gptq_divide(fresh.g, other, by), 0);
+	round_all(other, again);
+	assert_memory_equal(again, divided, sizeof(divided));
+
+	for (int i = 0; i < 4 * TAPS; i++)
+		nearest[i] = (int8_t)rintf(((const float *)node->in[1]->data)[i] / 0.03f);
+	assert_true(error_by(node, plain) < 0.8 * error_by(node, nearest));
+	net_end(&net);
+	net_end(&fresh);
 }
