@@ -32,6 +32,18 @@ in_root() {
 }
 check "the provider's tests pass" in_root python3 provider.py
 
+# The example takes the first device, which shall be soft.
+example() {
+	mkdir "$dir/plugins" && cp build/lib/libvtadev-soft.so "$dir/plugins/" &&
+		cp examples/onnxruntime/compare.py "$dir/" &&
+		in_root python3 -c 'import numpy
+numpy.save("images.npy", numpy.random.default_rng(1).normal(0, 1, (50, 3, 16, 16)).astype("f"))' &&
+		in_root VTADEV_PLUGINS=/mnt/plugins python3 compare.py ./libvtadev-onnxruntime.so float.onnx \
+			images.npy images.npy &&
+		grep -E '^soft: (4[0-9]|50) of 50 images have the class' "$dir/log"
+}
+check "the example computes with the provider" example
+
 # Python itself leaves memory, so there is a report: it shall not have the provider in it.
 # sanitizer NAME: the library of this machine's compiler, in the root
 sanitizer() {
