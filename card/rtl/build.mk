@@ -46,6 +46,7 @@ RTL_DEFAULT_SHAPE := 64-64-28
 rtl-cards = $(RTL_EMU) $(1:%=$(RTL_DIR)/card-%.so)
 $(RTL_DIR)/card-%.so: $(RTL_SOURCES) $(wildcard card/rtl/card/*.sv) \
 		$(addprefix card/rtl/,card.sh sim.cpp sim.h) contract/vta_regs.h
+	@rm -f $@ # and do not write to it: a program may have it loaded
 	card/rtl/card.sh $(subst -, ,$*) $(RTL_DIR)
 	@touch $@
 

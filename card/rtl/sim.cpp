@@ -51,6 +51,7 @@ struct operands {
 	bool write;
 	bool bad;		/* no register has this width or alignment */
 	bool first, second;	/* of an access of 64 bits */
+	bool peek;		/* a read without effects */
 };
 
 class sim {
@@ -312,6 +313,7 @@ uint32_t sim::access(const operands &what)
 	top->access_bad = what.bad;
 	top->access_first = what.first;
 	top->access_second = what.second;
+	top->access_peek = what.peek;
 	top->access_offset = what.offset;
 	top->access_data = what.value;
 	set_time();
@@ -399,13 +401,12 @@ void access(void *self, unsigned int bar, uint64_t off, void *buf, size_t len, b
 	}
 }
 
-/* The first of two accesses is not counted. */
 uint32_t peek(void *self, uint32_t off)
 {
 	operands what = {};
 
 	what.offset = off;
-	what.first = true;
+	what.peek = true;
 	return self_of(self)->access(what);
 }
 

@@ -58,7 +58,7 @@ struct card_sim_host {
  * @set_bus: the card may use the bus, or may not
  * @reset: begin a Function Level Reset
  * @access: one access to the registers or doorbells, as card_access(); takes some clocks
- * @peek: read the register at @off, which does not count
+ * @peek: read the register at @off without effects: it does not count, nor latch its other half
  */
 struct card_sim {
 	unsigned int version;

@@ -35,6 +35,7 @@ module vta_card #(
 	input logic short_lines,
 	// Accesses to registers (vta_registers)
 	input logic access, access_write, access_doorbell, access_bad, access_first, access_second,
+	input logic access_peek,
 	input logic [27:0] access_offset,
 	input logic [31:0] access_data,
 	output logic access_done,
@@ -133,7 +134,7 @@ module vta_card #(
 	end
 
 	// ---- Signals between the parts
-	logic queue_access, queue_write, queue_doorbell, queue_done, queue_bad;
+	logic queue_access, queue_write, queue_peek, queue_doorbell, queue_done, queue_bad;
 	logic [LogQueues - 1:0] queue_index, served;
 	logic [4:0] queue_word, setting_word;
 	logic [31:0] queue_data, queue_value, setting, arm_vector;
@@ -188,9 +189,9 @@ module vta_card #(
 	) registers (
 		.clk, .reset, .power_on, .now, .heartbeat, .clock_khz, .hardware_version, .serial,
 		.access, .access_write, .access_doorbell, .access_bad, .access_first,
-		.access_second, .access_offset, .access_data, .access_done, .access_value,
+		.access_second, .access_peek, .access_offset, .access_data, .access_done, .access_value,
 		.count_read, .count_write, .count_bad, .queue_access, .queue_write,
-		.queue_doorbell, .queue_index, .queue_word, .queue_data, .queue_done, .queue_value,
+		.queue_peek, .queue_doorbell, .queue_index, .queue_word, .queue_data, .queue_done, .queue_value,
 		.queue_bad, .context_enabled, .root_write, .root_context, .root_enable,
 		.root_address, .renewed, .invalidate, .invalidate_all, .invalidate_context,
 		.invalidating, .weight, .weight_done, .weight_group, .weight_value, .engine_moves,
@@ -202,7 +203,7 @@ module vta_card #(
 	logic [1:0] look_priority;
 	vta_queues #(.QUEUES(QUEUES), .CONTEXTS(CONTEXTS)) queues (
 		.clk, .reset, .clearing(queues_clearing), .access(queue_access),
-		.access_write(queue_write), .access_doorbell(queue_doorbell),
+		.access_write(queue_write), .access_peek(queue_peek), .access_doorbell(queue_doorbell),
 		.access_queue(queue_index), .access_word(queue_word), .access_data(queue_data),
 		.access_done(queue_done), .access_value(queue_value), .access_bad(queue_bad),
 		.count_doorbell, .count_arm, .arm_interrupt(arm_message), .arm_vector,
@@ -339,8 +340,8 @@ module vta_card #(
 	end
 	assign engine_done[1] = copy_ended;
 	assign engine_reason[7:4] = engine_late[1] ? vta_card_pkg::FAULT_TIME :
-		copy_failed ? copy_kept_reason : vta_card_pkg::FAULT_NONE;
-	assign engine_access[7:4] = engine_late[1] | ~copy_failed ? vta_card_pkg::ACCESS_NONE :
+		copy_failed ? copy_kept_reason : vta_isa_pkg::FAULT_NONE;
+	assign engine_access[7:4] = engine_late[1] | ~copy_failed ? vta_isa_pkg::ACCESS_NONE :
 		copy_from_source ? vta_card_pkg::ACCESS_COPY_SRC : vta_card_pkg::ACCESS_COPY_DST;
 	assign engine_address[63:32] = engine_late[1] | ~copy_failed ? '0 : copy_kept_address;
 	assign engine_index[63:32] = '1;
@@ -399,8 +400,8 @@ module vta_card #(
 		if (engine_done[0]) run_failed <= core_faulted;
 	end
 	assign engine_reason[3:0] = engine_late[0] ? vta_card_pkg::FAULT_TIME :
-		run_failed ? core_reason : vta_card_pkg::FAULT_NONE;
-	assign engine_access[3:0] = engine_late[0] | ~run_failed ? vta_card_pkg::ACCESS_NONE :
+		run_failed ? core_reason : vta_isa_pkg::FAULT_NONE;
+	assign engine_access[3:0] = engine_late[0] | ~run_failed ? vta_isa_pkg::ACCESS_NONE :
 		core_access;
 	assign engine_address[31:0] = engine_late[0] | ~run_failed ? '0 : core_address;
 	assign engine_index[31:0] = engine_late[0] | ~run_failed ? '1 : core_index;

@@ -7,20 +7,14 @@ package vta_card_pkg;
 	localparam int PTE_CARD = 2;
 	localparam int PTE_BLOCK = 3;
 
-	// Reasons of faults, and purposes of accesses (section 8)
-	localparam logic [3:0] FAULT_NONE = 4'd0;
-	localparam logic [3:0] FAULT_PAGE = 4'd1;
+	// Reasons of faults, and purposes of accesses (section 8), but for those of vta_isa_pkg
 	localparam logic [3:0] FAULT_PERM = 4'd2;
 	localparam logic [3:0] FAULT_ENTRY = 4'd3;
 	localparam logic [3:0] FAULT_DMA = 4'd4;
 	localparam logic [3:0] FAULT_DESC = 4'd5;
-	localparam logic [3:0] FAULT_ALIGN = 4'd6;
-	localparam logic [3:0] FAULT_CYCLES = 4'd9;
 	localparam logic [3:0] FAULT_DOORBELL = 4'd11;
 	localparam logic [3:0] FAULT_TIME = 4'd12;
 	localparam logic [3:0] ACCESS_RING = 4'd1;
-	localparam logic [3:0] ACCESS_NONE = 4'd0;
-	localparam logic [3:0] ACCESS_INSN = 4'd2;
 	localparam logic [3:0] ACCESS_COPY_SRC = 4'd6;
 	localparam logic [3:0] ACCESS_COPY_DST = 4'd7;
 	localparam logic [3:0] ACCESS_SIGNAL = 4'd8;

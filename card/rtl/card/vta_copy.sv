@@ -199,13 +199,13 @@ module vta_copy #(
 	assign fault = write_bad | source_fault | target_fault;
 	assign fault_source = ~write_bad & source_fault;
 	always_comb begin
-		fault_reason = vta_card_pkg::FAULT_PAGE;
+		fault_reason = vta_isa_pkg::FAULT_PAGE;
 		fault_address = writer_at[31:0];
 		if (write_bad) begin
 			fault_reason = write_bad_reason;
 			fault_address = write_bad_address;
 		end else if (source_fault) begin
-			fault_reason = bad ? bad_reason : vta_card_pkg::FAULT_PAGE;
+			fault_reason = bad ? bad_reason : vta_isa_pkg::FAULT_PAGE;
 			fault_address = bad ? bad_address : reader_at[31:0];
 		end
 	end

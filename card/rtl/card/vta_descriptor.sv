@@ -33,14 +33,14 @@ module vta_descriptor (
 		known = 1'b1;
 		words = 12'h000;
 		aligned = 4'b0000;
-		aligned_access = vta_card_pkg::ACCESS_NONE;
+		aligned_access = vta_isa_pkg::ACCESS_NONE;
 		kind = vta_card_pkg::UNIT_FRONT;
 		unique case (operation)
 			vta_card_pkg::OP_NOP: ;
 			vta_card_pkg::OP_RUN: begin
 				words = 12'h00f;
 				aligned = 4'b1111;
-				aligned_access = vta_card_pkg::ACCESS_INSN;
+				aligned_access = vta_isa_pkg::ACCESS_INSN;
 				kind = vta_card_pkg::UNIT_COMPUTE;
 			end
 			vta_card_pkg::OP_COPY: begin
@@ -90,19 +90,19 @@ module vta_descriptor (
 		copy_cycles <= row_cycles + 64'(vta_card_pkg::COPY_LATENCY);
 		unit <= compute & ~|descriptor[191:160] ? vta_card_pkg::UNIT_FRONT : kind;
 		address <= '0;
-		access <= vta_card_pkg::ACCESS_NONE;
+		access <= vta_isa_pkg::ACCESS_NONE;
 		if (~known | stray | (copy & too_large)) begin
 			reason <= vta_card_pkg::FAULT_DESC;
 		end else if (|stamp[2:0]) begin
-			reason <= vta_card_pkg::FAULT_ALIGN;
+			reason <= vta_isa_pkg::FAULT_ALIGN;
 			access <= vta_card_pkg::ACCESS_STAMP;
 			address <= stamp;
 		end else if (|(first[3:0] & aligned)) begin
-			reason <= vta_card_pkg::FAULT_ALIGN;
+			reason <= vta_isa_pkg::FAULT_ALIGN;
 			access <= aligned_access;
 			address <= first;
 		end else begin
-			reason <= copy & over ? vta_card_pkg::FAULT_CYCLES : vta_card_pkg::FAULT_NONE;
+			reason <= copy & over ? vta_isa_pkg::FAULT_CYCLES : vta_isa_pkg::FAULT_NONE;
 		end
 		step <= reset ? '0 : {step[2:0], start};
 	end

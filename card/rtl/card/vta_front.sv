@@ -582,7 +582,7 @@ module vta_front #(
 				// Of what is found between descriptors
 				if (overflow) begin
 					reason <= vta_card_pkg::FAULT_DOORBELL;
-					access <= vta_card_pkg::ACCESS_NONE;
+					access <= vta_isa_pkg::ACCESS_NONE;
 					address <= '0;
 					index <= '1;
 					insn <= '0;
@@ -616,7 +616,7 @@ module vta_front #(
 			Begin: if (change_ready) begin_time <= now;
 			Execute: begin
 				once <= 1'b1;
-				reason <= vta_card_pkg::FAULT_NONE;
+				reason <= vta_isa_pkg::FAULT_NONE;
 				index <= '1;
 				insn <= '0;
 				cycles <= '0;

@@ -17,6 +17,7 @@ module vta_queues #(
 	// Register accesses: 32 bits, of a queue below QUEUES
 	input logic access,
 	input logic access_write,
+	input logic access_peek,		// a read without effects
 	input logic access_doorbell,		// BAR2; else a register
 	input logic [LogQueues - 1:0] access_queue,
 	input logic [4:0] access_word,		// register, by its offset / 4
@@ -171,7 +172,7 @@ module vta_queues #(
 		.read(1'b1), .read_address(front_queue), .read_data(arm_front)
 	);
 	vta_ram #(.WIDTH(32), .LOG_DEPTH(LogQueues)) latches (
-		.clk, .write(acting & ~write & word == SeqLow), .write_address(q),
+		.clk, .write(acting & ~write & ~access_peek & word == SeqLow), .write_address(q),
 		.write_data(seq[63:32]), .read(1'b1), .read_address(q), .read_data(latch)
 	);
 
@@ -213,7 +214,7 @@ module vta_queues #(
 				2'd0, unwritten[q] ? Disabled : halted[q] ? Halted : {1'b0, active[q]}};
 			Arm: access_value = '0;
 			SeqLow: access_value = seq[31:0];
-			SeqHigh: access_value = latched[q] ? latch : seq[63:32];
+			SeqHigh: access_value = latched[q] & ~access_peek ? latch : seq[63:32];
 			Submitted: access_value = submitted;
 			default: access_value = is_setting ? setting : '0;
 		endcase
@@ -279,8 +280,8 @@ module vta_queues #(
 				armed[q] <= 1'b0;
 			end
 			if (arms_it) armed[q] <= ~reached;
-			if (~write & word == SeqLow) latched[q] <= 1'b1;
-			if (~write & word == SeqHigh) latched[q] <= 1'b0;
+			if (~write & ~access_peek & word == SeqLow) latched[q] <= 1'b1;
+			if (~write & ~access_peek & word == SeqHigh) latched[q] <= 1'b0;
 			if (set) begin
 				unique case (word)
 					Context: context_ok[q] <= data < 32'(CONTEXTS);

@@ -29,6 +29,7 @@ module vta_registers #(
 	input logic access_bad,			// of another width, or misaligned
 	input logic access_first,		// the first of two: not counted
 	input logic access_second,
+	input logic access_peek,		// a read without effects: not counted, latches nothing
 	input logic [27:0] access_offset,
 	input logic [31:0] access_data,
 	output logic access_done,
@@ -37,6 +38,7 @@ module vta_registers #(
 	// Queues (vta_queues)
 	output logic queue_access,
 	output logic queue_write,
+	output logic queue_peek,
 	output logic queue_doorbell,
 	output logic [LogQueues - 1:0] queue_index,
 	output logic [4:0] queue_word,
@@ -90,7 +92,7 @@ module vta_registers #(
 	localparam logic [2:0] Queue = 3'd3;	// vta_queues does it
 	localparam logic [2:0] Weight = 3'd4;	// the arbiters do
 	logic [2:0] state;
-	logic write, doorbell, bad, first, second, bad_before;
+	logic write, doorbell, bad, first, second, peek, bad_before;
 	logic [27:0] offset;
 	logic [31:0] data;
 
@@ -110,6 +112,7 @@ module vta_registers #(
 
 	assign queue_access = state == Queue;
 	assign queue_write = write & ready;
+	assign queue_peek = peek;
 	assign queue_doorbell = doorbell;
 	assign queue_index = doorbell ? LogQueues'(doorbell_index) : LogQueues'(offset[14:7]);
 	assign queue_word = offset[6:2];
@@ -125,6 +128,7 @@ module vta_registers #(
 			bad <= access_bad;
 			first <= access_first;
 			second <= access_second;
+			peek <= access_peek;
 			offset <= access_offset;
 			data <= access_data;
 		end
@@ -219,7 +223,7 @@ module vta_registers #(
 		end else if (of_counter) begin
 			known = is_counter | ~|offset[11:0];
 			if (is_counter) value = ~offset[2] ? counter_value[31:0] :
-				counter_kept[counter_index] ? counter_high[32 * 32'(counter_index) +: 32] :
+				counter_kept[counter_index] & ~peek ? counter_high[32 * 32'(counter_index) +: 32] :
 				counter_value[63:32];
 		end else if (of_card) begin
 			unique case (offset[8:0])
@@ -249,7 +253,7 @@ module vta_registers #(
 				9'h114: value = {30'd0, event_enable};
 				9'h118: value = event_vector;
 				9'h120: value = now[31:0];
-				9'h124: value = time_kept ? time_high : now[63:32];
+				9'h124: value = time_kept & ~peek ? time_high : now[63:32];
 				9'h140: value = {invalidating, invalidate_value};
 				default: known = 1'b0;
 			endcase
@@ -265,7 +269,7 @@ module vta_registers #(
 	assign access_done = ends;
 	assign access_value = state == Queue ? (doorbell ? '0 : queue_value) :
 		bad | doorbell ? '0 : value;
-	wire counted = ends & ~first & (doorbell | ~of_counter);
+	wire counted = ends & ~first & ~peek & (doorbell | ~of_counter);
 	assign count_read = counted & ~write;
 	assign count_write = counted & write;
 	assign count_bad = counted & (bad_here | (second & bad_before));
@@ -285,7 +289,7 @@ module vta_registers #(
 
 	always_ff @(posedge clk) begin
 		if (ends & first) bad_before <= bad_here;
-		if (state == Act & ~write & ~bad) begin
+		if (state == Act & ~write & ~bad & ~peek) begin
 			if (of_card & offset[8:0] == 9'h120) begin
 				time_high <= now[63:32];
 				time_kept <= 1'b1;
@@ -300,6 +304,11 @@ module vta_registers #(
 		if (power_on) begin
 			counter_kept <= '0;
 			generation <= '0;
+			powering <= 1'b1;
+		end else if (reset_before & ~reset) begin
+			// The reset that comes with power is none since.
+			powering <= 1'b0;
+			if (~powering) generation <= generation + 32'd1;
 		end
 		if (reset) begin
 			enable <= 1'b0;
@@ -318,7 +327,6 @@ module vta_registers #(
 			if (context_change) context_enabled[context_at] <= data[0];
 		end
 		reset_before <= reset;
-		if (reset_before & ~reset & ~power_on) generation <= generation + 32'd1;
 	end
-	logic reset_before;
+	logic reset_before, powering;
 endmodule

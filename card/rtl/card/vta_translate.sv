@@ -142,8 +142,8 @@ module vta_translate #(
 	wire bad = state == WaitTable ? bad_table : bad_page;
 	wire valid = walk_data[vta_card_pkg::PTE_VALID];
 	wire [3:0] walk_reason = walk_fault ? vta_card_pkg::FAULT_DMA :
-		~valid ? vta_card_pkg::FAULT_PAGE :
-		bad ? vta_card_pkg::FAULT_ENTRY : vta_card_pkg::FAULT_NONE;
+		~valid ? vta_isa_pkg::FAULT_PAGE :
+		bad ? vta_card_pkg::FAULT_ENTRY : vta_isa_pkg::FAULT_NONE;
 	wire found = walk_response & ~|walk_reason;
 	wire fill_table = found & state == WaitTable;
 	wire fill_page = found & state == WaitPage;
@@ -195,8 +195,8 @@ module vta_translate #(
 	always_comb begin
 		fault_reason = walk_reason;
 		if (state == Ready) fault_reason =
-			low ? vta_card_pkg::FAULT_PAGE : vta_card_pkg::FAULT_PERM;
-		if (state == Judge) fault_reason = vta_card_pkg::FAULT_PAGE;
+			low ? vta_isa_pkg::FAULT_PAGE : vta_card_pkg::FAULT_PERM;
+		if (state == Judge) fault_reason = vta_isa_pkg::FAULT_PAGE;
 	end
 	assign count_hit = judged_page | judged_block | (step & near & fresh);
 	assign count_walk = walk_response & (state == WaitPage | walk_faulted | block);
