@@ -39,6 +39,12 @@ $(eval $(call rtl-part,test_rtl_arbiter,vta_arbiter,-GQUEUES=40 -GGROUPS=12,$(EM
 $(eval $(call rtl-part,test_rtl_descriptor,vta_descriptor))
 RTL_PARTS := $(addprefix $(RTL_TEST_DIR)/test_rtl_,copy arbiter descriptor)
 
+# Both cards, driven by the same host.
+$(call program,$(RTL_TEST_DIR)/test_rtl_cards,$(addprefix tests/rtl/,test_rtl_cards.c cards_work.c cards_compare.c),$$(RTL_TEST_FLAGS),\
+	$(EMU_TEST_LIB) $(EMU_LIB),$$(EMU_LIBS) -lcmocka,,asan)
+$(RTL_TEST_DIR)/test_rtl_cards: $(EMU_ASAN_BIN)
+CHECK_PROGRAMS += $(RTL_TEST_DIR)/test_rtl_cards
+
 # Tests of the emulated card on the card in RTL. Some need a card of another shape.
 RTL_CARD_TESTS := card $(addprefix card_,queue mmu sync fault stop reset runs counters)
 RTL_CARD_SHAPES := $(RTL_TEST_SHAPE) $(RTL_DEFAULT_SHAPE) 256-256-23
@@ -56,15 +62,18 @@ CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
 	"rtl-descriptor=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_descriptor" \
 	"rtl-layers=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_layers C3 C10 dense'" \
 	"rtl-numbers=tests/rtl/numbers.py" "rtl-lint=tests/rtl/lint.sh" \
+	"rtl-cards=tests/rtl/run.sh 'env VTA_EMU=$(RTL_EMU) VTA_DESCRIPTORS=1500 $(RTL_TEST_DIR)/test_rtl_cards'" \
 	$(foreach t,$(RTL_CARD_TESTS),"rtl-$(t)=tests/rtl/run.sh '$(call rtl-card-test,$(t)) $(RTL_CARD_SKIP_$(t))'")
 
 RTL_STREAMS := 2400
+# Of the random work for both cards, with 25,000 descriptors each
+RTL_CARD_SEEDS := 1 2 3 4
 RTL_GRAPHS := 20
 .PHONY: check-rtl
 check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many streams, all cases, parts of the card
 	@echo 'building the models and the tests'
 	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
-		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run depths layers) \
+		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run depths layers cards) \
 		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs) $(RTL_PARTS) \
 		$(call rtl-cards,$(RTL_CARD_SHAPES)) $(RTL_CARD_TESTS:%=$(EMU_TEST_DIR)/test_%)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
@@ -76,6 +85,8 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
 		"descriptor=$(RTL_TEST_DIR)/test_rtl_descriptor 5000000" \
 		$(foreach t,$(RTL_CARD_TESTS),"$(t)=$(call rtl-card-test,$(t))") \
+		$(foreach s,$(RTL_CARD_SEEDS),"cards-$(s)=VTA_EMU=$(RTL_EMU) VTA_SEED=$(s) VTA_DESCRIPTORS=25000 \
+			VTA_RTL_STALLS=$(s) $(RTL_TEST_DIR)/test_rtl_cards") \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
 
 .PHONY: rtl-coverage
