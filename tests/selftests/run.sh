@@ -12,7 +12,9 @@
 # leaves there what it executed of a module that counts.
 # VM_KERNEL says which kernel, as tools/vm/vm --kernel. TESTS="vta_wait ..." runs
 # only these in the boots main, waits, recovery, sleep and isolation. CROSS=SUITE takes
-# programs that tests/kernels/userspace.sh has built for another architecture.
+# programs that tests/kernels/userspace.sh has built for another architecture. With CARD=rtl the cards
+# are build/rtl/vta-emu-rtl, which keep no state and have no sensors: limits are four times as long, and
+# card time passes a thousand times slower.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -27,7 +29,7 @@ if [ "${1-}" = --boots ]; then
 	exit
 fi
 if [ $# -lt 1 ] || [ ! -f "$1" ]; then
-	sed -n '4,16s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,19s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 module=$(realpath "$1")
@@ -62,7 +64,12 @@ if [ -n "${CROSS-}" ]; then
 	chmod 755 "$timeout"
 fi
 # The limits here, in "settings" and in vta_harness.h only end a test that hangs.
-files=(--timeout 1000 --file "$dir/kselftest:/root/kselftest" --file "$module:/lib/vta.ko"
+emu=$top/build/asan/vta-emu limit=1000 slow=()
+if [ "${CARD-}" = rtl ]; then
+	emu=$top/build/rtl/vta-emu-rtl limit=4000 slow=(--emu-arg --time=model:1000)
+	echo "timeout=$limit" >"$dir/kselftest/vta/settings"
+fi
+files=(--timeout "$limit" "${slow[@]}" --file "$dir/kselftest:/root/kselftest" --file "$module:/lib/vta.ko"
 	--file "$timeout:/usr/bin/timeout" --file "$built/tools/vtactl:/usr/bin/vtactl")
 [ -z "${CROSS-}" ] || files+=(--sysroot "$("$vm" root "$CROSS")")
 
@@ -75,7 +82,7 @@ boot() {
 	shift
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
-	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$top/build/asan/vta-emu" "${files[@]}" \
+	"$vm" run --kernel "${VM_KERNEL:-host}" --emu "$emu" "${files[@]}" \
 		--keep-log "$dir/kernel.log" "${options[@]}" -- \
 		"/root/kselftest/vta/${script:-guest.sh}" "$@" || {
 		status=1
