@@ -35,6 +35,8 @@ const struct vtac_pass vtac_passes[] = {
 	  vtac_pass_channels, LEGAL, LEGAL },
 	{ "input_affine", "makes the card's integers of inputs that are pixels",
 	  vtac_pass_input_affine, LEGAL, LEGAL },
+	{ "space_to_depth", "moves positions of an input into channels, for layers with strides",
+	  vtac_pass_space_to_depth, LEGAL, LEGAL },
 	{ "align_channels", "fills channels up to whole blocks in joined tensors",
 	  vtac_pass_align_channels, LEGAL, ALIGNED },
 	{ "pad_channels", "adds channels of zeros to inputs of convolutions that pad",

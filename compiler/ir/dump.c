@@ -68,6 +68,9 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " groups %" PRId64, a->conv.groups);
 		if (a->conv.spare)
 			fprintf(f, " spare %" PRId64, a->conv.spare);
+		if (a->conv.file.channels)
+			fprintf(f, " of %" PRId64 "x%" PRId64 "x%" PRId64, a->conv.file.channels,
+				a->conv.file.kernel[0], a->conv.file.kernel[1]);
 		break;
 	case VTAC_MAX_POOL:
 	case VTAC_AVG_POOL:

@@ -137,6 +137,8 @@ struct vtac_conv {
 	int64_t groups;
 	/* Trailing input channels that pad_channels.c or input_affine.c added */
 	int64_t spare;
+	/* The file's input channels and window, if space_to_depth.c made others of them; else 0 */
+	struct { int64_t channels, kernel[2]; } file;
 	int64_t out_pad[2];	/* VTAC_CONV_TRANSPOSE */
 	int64_t out_shape[2];	/* likewise, as the file asks for it; 0: not given */
 };

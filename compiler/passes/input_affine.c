@@ -38,11 +38,22 @@ struct affine {
 	double step, offset;		/* the latter becomes the integer 0 */
 };
 
+/* The channels of an input. Those of squares (space_to_depth.c) follow each other in turns. */
+struct pixels {
+	struct affine *channel;
+	int64_t count;
+};
+
 /* Input channels of a constant, behind the others */
 struct const_channels {
 	int64_t channels;		/* 0: the offsets are in the bias */
 	double value;
 };
+
+static const struct affine *channel_of(const struct pixels *p, int64_t c)
+{
+	return &p->channel[c % p->count];
+}
 
 /* False if there are too many. */
 static bool add_value(struct affine *c, float v)
@@ -213,19 +224,19 @@ static struct vtac_node *only_reader(const struct vtac_tensor *t)
 }
 
 /* The offsets' sum at tap @k of output @o. */
-static double offset_of(const struct vtac_tensor *w, const struct affine *all, int64_t o, int64_t k)
+static double offset_of(const struct vtac_tensor *w, const struct pixels *all, int64_t o, int64_t k)
 {
 	int64_t area = w->dims[2] * w->dims[3];
 	const float *v = (const float *)w->data + o * w->dims[1] * area + k;
 	double sum = 0;
 
 	for (int64_t c = 0; c < w->dims[1]; c++)
-		sum += v[c * area] * all[c].offset;
+		sum += v[c * area] * channel_of(all, c)->offset;
 	return sum;
 }
 
 /* The greatest sum of offsets at a tap, divided by the greatest weight of its output. */
-static double most_of_offsets(const struct vtac_tensor *w, const struct affine *all)
+static double most_of_offsets(const struct vtac_tensor *w, const struct pixels *all)
 {
 	int64_t area = w->dims[2] * w->dims[3], per = w->dims[1] * area;
 	double most = 0;
@@ -235,7 +246,7 @@ static double most_of_offsets(const struct vtac_tensor *w, const struct affine *
 		double greatest = 0, sums = 0;
 
 		for (int64_t i = 0; i < per; i++)
-			greatest = fmax(greatest, fabs(v[i] * all[i / area].step));
+			greatest = fmax(greatest, fabs(v[i] * channel_of(all, i / area)->step));
 		for (int64_t k = 0; k < area; k++)
 			sums = fmax(sums, fabs(offset_of(w, all, o, k)));
 		if (greatest > 0)
@@ -246,16 +257,17 @@ static double most_of_offsets(const struct vtac_tensor *w, const struct affine *
 
 /*
  * Find the fewest channels, and for them the least constant whose weights are no greater than the
- * others, in the last block of channels. Each channel costs the compiler time and memory. Returns
- * false if there are none.
+ * others @w of a convolution, in the last block of channels. Each channel costs the compiler time
+ * and memory. Returns false if there are none.
  */
-static bool find_const_channels(const struct vtac_node *node, const struct affine *all,
+static bool find_const_channels(const struct vtac_tensor *w, bool padded, const struct pixels *all,
 				int64_t block, struct const_channels *extra)
 {
-	double most = most_of_offsets(node->in[1], all);
-	int64_t room = (block - node->in[1]->dims[1] % block) % block;
+	double most = most_of_offsets(w, all);
+	int64_t room = (block - w->dims[1] % block) % block;
 
-	if (!vtac_has_padding(&node->attr.conv.window) || most == 0)
+	*extra = (struct const_channels) { 0 };
+	if (!padded || most == 0)
 		return true;
 	if (!(most <= (double)room * CONST_MOST))
 		return false;
@@ -283,7 +295,7 @@ static struct vtac_tensor *add_node(struct vtac_graph *g, enum vtac_op op, struc
 
 /* @t and a value for each channel: -offset or 1 / step. */
 static struct vtac_tensor *add_values(struct vtac_graph *g, enum vtac_op op,
-				      struct vtac_tensor *t, const struct affine *all,
+				      struct vtac_tensor *t, const struct pixels *all,
 				      const char *name)
 {
 	int64_t dims[4] = { 1, t->dims[1], 1, 1 };
@@ -293,7 +305,8 @@ static struct vtac_tensor *add_values(struct vtac_graph *g, enum vtac_op op,
 	if (!v)
 		return NULL;
 	for (int64_t c = 0; c < t->dims[1]; c++)
-		v[c] = (float)(op == VTAC_ADD ? -all[c].offset : 1 / all[c].step);
+		v[c] = (float)(op == VTAC_ADD ? -channel_of(all, c)->offset :
+						1 / channel_of(all, c)->step);
 	values = vtac_tensor_const(g, vtac_text(g, "%s/values", name), VTAC_F32, 4, dims, v,
 				   false);
 	return values ? add_node(g, op, t, values, t->dims, name) : NULL;
@@ -316,7 +329,7 @@ static struct vtac_tensor *add_const_channels(struct vtac_graph *g, struct vtac_
 
 /* The integers of @t, whose scale is 1. */
 static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor *t,
-					const struct affine *all,
+					const struct pixels *all,
 					const struct const_channels *extra)
 {
 	struct vtac_tensor *y = add_values(g, VTAC_ADD, t, all,
@@ -325,7 +338,7 @@ static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor
 	bool wide = false;
 
 	for (int64_t c = 0; c < t->dims[1]; c++)
-		wide = wide || fabs(all[c].step - 1) > STEP_OFF;
+		wide = wide || fabs(channel_of(all, c)->step - 1) > STEP_OFF;
 	if (y && wide)
 		y = add_values(g, VTAC_MUL, y, all, vtac_text(g, "%s/integers", t->name));
 	if (y && extra->channels)
@@ -338,7 +351,7 @@ static struct vtac_tensor *add_integers(struct vtac_graph *g, struct vtac_tensor
 }
 
 /* Weights of output @o for the integers, and for the constant. Returns what the bias needs. */
-static double change_output(const struct vtac_tensor *w, const struct affine *all,
+static double change_output(const struct vtac_tensor *w, const struct pixels *all,
 			    const struct const_channels *extra, int64_t o, float *to)
 {
 	int64_t area = w->dims[2] * w->dims[3], per = w->dims[1] * area;
@@ -346,7 +359,7 @@ static double change_output(const struct vtac_tensor *w, const struct affine *al
 	double sum = 0;
 
 	for (int64_t i = 0; i < per; i++)
-		to[i] = (float)(from[i] * all[i / area].step);
+		to[i] = (float)(from[i] * channel_of(all, i / area)->step);
 	for (int64_t k = 0; k < area; k++) {
 		double offset = offset_of(w, all, o, k);
 
@@ -359,7 +372,7 @@ static double change_output(const struct vtac_tensor *w, const struct affine *al
 }
 
 /* @node gets weights and a bias for the integers. */
-static int change_weights(struct vtac_graph *g, struct vtac_node *node, const struct affine *all,
+static int change_weights(struct vtac_graph *g, struct vtac_node *node, const struct pixels *all,
 			  const struct const_channels *extra)
 {
 	const struct vtac_tensor *w = node->in[1], *b = node->n_in > 2 ? node->in[2] : NULL;
@@ -383,30 +396,51 @@ static int change_weights(struct vtac_graph *g, struct vtac_node *node, const st
 		-1 : 0;
 }
 
+/* Returns the input of @node, as squares if that is exact, too; NULL: there is none, or an error. */
+static struct vtac_tensor *exact_input(struct vtac_graph *g, struct vtac_node *node,
+				       const struct pixels *all, int64_t block,
+				       struct const_channels *extra)
+{
+	bool padded = vtac_has_padding(&node->attr.conv.window);
+	struct vtac_tensor *weights;
+	struct vtac_fold fold;
+
+	if (vtac_find_fold(g, node, block, &fold)) {
+		weights = vtac_fold_weights(g, node, &fold);
+		if (!weights)
+			return NULL;
+		if (find_const_channels(weights, padded, all, block, extra))
+			return vtac_fold_input(g, node, &fold, weights) ? NULL : node->in[0];
+	}
+	return find_const_channels(node->in[1], padded, all, block, extra) ? node->in[0] : NULL;
+}
+
 static int convert_input(struct vtac_graph *g, const struct vtac_options *opt,
 			 struct vtac_tensor *t)
 {
 	struct vtac_node *node = t->rank == 4 ? only_reader(t) : NULL;
 	struct const_channels extra = { 0 };
-	struct vtac_tensor *y;
-	struct affine *all;
+	struct vtac_tensor *x, *y;
+	struct pixels all;
 	int seen;
 
 	if (!node || !vtac_has_float_bias(node) || t->dtype != VTAC_F32 || t->quant.given ||
 	    vtac_elements(t) < 1 || t->dims[1] > CHANNELS_MAX)
 		return 0;
-	all = vtac_alloc(g, (uint64_t)t->dims[1], sizeof(*all));
-	seen = all ? collect_values(g, opt->images, t, all) : -1;
+	all.count = t->dims[1];
+	all.channel = vtac_alloc(g, (uint64_t)all.count, sizeof(*all.channel));
+	seen = all.channel ? collect_values(g, opt->images, t, all.channel) : -1;
 	if (seen <= 0)
 		return seen;
-	for (int64_t c = 0; c < t->dims[1]; c++)
-		if (!find_affine(&all[c]))
+	for (int64_t c = 0; c < all.count; c++)
+		if (!find_affine(&all.channel[c]))
 			return 0;
-	if (!find_const_channels(node, all, opt->core.block, &extra))
-		return 0;
-	y = add_integers(g, t, all, &extra);
+	x = exact_input(g, node, &all, opt->core.block, &extra);
+	if (!x)
+		return g->error.text[0] ? -1 : 0;
+	y = add_integers(g, x, &all, &extra);
 	node->attr.conv.spare = extra.channels;
-	return !y || change_weights(g, node, all, &extra) ? -1 : vtac_node_set_in(g, node, 0, y);
+	return !y || change_weights(g, node, &all, &extra) ? -1 : vtac_node_set_in(g, node, 0, y);
 }
 
 int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt)

@@ -17,6 +17,7 @@ int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_rounded(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_space_to_depth(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_align_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_pad_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_layout(struct vtac_graph *g, const struct vtac_options *opt);
@@ -30,6 +31,22 @@ unsigned int vtac_image_number(const struct vtac_images *images, unsigned int i)
 /* Values of image @i for the input @t, in its type. An error has the image and the reason. */
 int vtac_read_image(struct vtac_graph *g, const struct vtac_images *images, unsigned int i,
 		    const struct vtac_tensor *t, void *data);
+
+/* space_to_depth.c: squares of @stride positions of a convolution's input as channels */
+struct vtac_fold {
+	int64_t stride;
+	struct vtac_window window;	/* of the convolution of these */
+};
+
+/* Can the input of @node become squares, and would that save products of blocks? */
+bool vtac_find_fold(const struct vtac_graph *g, const struct vtac_node *node, int64_t block,
+		    struct vtac_fold *fold);
+/* Returns weights of @node for squares, NULL without memory. */
+struct vtac_tensor *vtac_fold_weights(struct vtac_graph *g, const struct vtac_node *node,
+				      const struct vtac_fold *fold);
+/* Let the CPU move squares into channels, and @node read these with @weights. */
+int vtac_fold_input(struct vtac_graph *g, struct vtac_node *node, const struct vtac_fold *fold,
+		    struct vtac_tensor *weights);
 
 /* partition_cost.c: move nodes of the card to the CPU that gain less than their copies cost. */
 int vtac_prune(struct vtac_graph *g, const struct vtac_options *opt);

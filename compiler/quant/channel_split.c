@@ -128,9 +128,14 @@ static struct vtac_node *first_layer(const struct vtac_graph *g)
 double vtac_work(const struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->in[1];
-	int64_t spare = node->op == VTAC_CONV ? node->attr.conv.spare : 0;
+	bool conv = node->op == VTAC_CONV;
+	int64_t spare = conv ? node->attr.conv.spare : 0;
 	double real = (double)(w->dims[1] - spare) / (double)w->dims[1];
 
+	if (conv && node->attr.conv.file.channels)
+		return (double)vtac_elements(node->out[0]) *
+		       (double)(node->attr.conv.file.channels * node->attr.conv.file.kernel[0] *
+				node->attr.conv.file.kernel[1]);
 	return (double)vtac_elements(node->out[0]) * (double)vtac_elements(w) * real /
 	       (double)w->dims[0];
 }

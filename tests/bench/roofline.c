@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The least cycles that a network's nodes take on the card. */
+/*
+ * The least cycles that a network's nodes take on the card. A convolution that reads squares of its
+ * input (space_to_depth.c) has the products of the file's convolution.
+ */
 #include "goals.h"
 
 uint64_t model_roofline(const struct vtac_node *node, const struct vtaops_core *core)
@@ -19,11 +22,14 @@ uint64_t model_roofline(const struct vtac_node *node, const struct vtaops_core *
 		const struct vtac_tensor *w = node->in[1];
 		bool conv = node->op == VTAC_CONV;
 		uint32_t groups = conv ? (uint32_t)node->attr.conv.groups : 1;
-		uint32_t ic = (uint32_t)w->dims[1] * groups, oc = (uint32_t)w->dims[0];
+		bool squares = conv && node->attr.conv.file.channels;
+		const int64_t *kernel = squares ? node->attr.conv.file.kernel : w->dims + 2;
+		uint32_t ic = squares ? (uint32_t)node->attr.conv.file.channels :
+			      (uint32_t)w->dims[1] * groups, oc = (uint32_t)w->dims[0];
 		uint32_t parts = vtaops_conv2d_parts(core, ic, oc, groups);
 		uint64_t blocks = (uint64_t)((ic / parts + core->block - 1) / core->block) *
 				  ((oc / parts + core->block - 1) / core->block) * parts;
-		uint64_t taps = conv ? (uint64_t)(w->dims[2] * w->dims[3]) : 1;
+		uint64_t taps = conv ? (uint64_t)(kernel[0] * kernel[1]) : 1;
 
 		/* A block for each group is the least that channels alone need. */
 		if (groups > 1 && groups == oc)

@@ -960,3 +960,82 @@ TEST(products_with_weights_that_are_floats_stay)
 	assert_int_equal(net_count(&net, VTAC_ROUND), 1);
 	net_end(&net);
 }
+
+/* ---- space_to_depth ---- */
+
+/* A convolution of an input, with a window that begins and ends inside or outside of it */
+struct first_layer {
+	int64_t channels, h, w, kernel, stride, pad[4];
+	int64_t taps, before;		/* of the window over squares; 0: it stays as it is */
+};
+
+static struct vtac_node *make_first_layer(struct net *net, const struct first_layer *l,
+					  const struct vtac_options *opt)
+{
+	struct vtac_tensor *y;
+	struct vtac_node *node;
+
+	net_begin(net, (uint64_t)(l->kernel * 100 + l->h));
+	y = net_conv(net, net_input(net, l->channels, l->h, l->w), "first", l->channels, 5,
+		     l->kernel);
+	node = y->producer;
+	for (int i = 0; i < 2; i++)
+		node->attr.conv.window.stride[i] = l->stride;
+	memcpy(node->attr.conv.window.pad, l->pad, sizeof(l->pad));
+	net_output(net, y);
+	net_pass(net, vtac_pass_shape, opt);
+	return node;
+}
+
+TEST(first_layers_with_strides_read_squares)
+{
+	static const struct first_layer layers[] = {
+		{ 3, 32, 24, 7, 2, { 3, 3, 3, 3 }, 4, 2 }, { 3, 16, 20, 3, 2, { 1, 1, 1, 1 }, 2, 1 },
+		{ 3, 16, 20, 3, 2, { 0, 0, 1, 1 }, 2, 0 }, { 3, 16, 20, 4, 4, { 0 }, 1, 0 },
+		{ 4, 16, 20, 5, 2, { 2, 1, 2, 2 }, 3, 1 }, { 1, 12, 18, 7, 3, { 3, 2, 2, 3 }, 3, 1 },
+		{ 1, 12, 12, 5, 3, { 4, 4, 1, 1 }, 3, 2 }, { 3, 32, 32, 16, 16, { 0 }, 1, 0 },
+		/* Rows of half a square, channels of half a block, no strides, one tap */
+		{ 3, 15, 20, 3, 2, { 1, 1, 1, 1 }, 0, 0 }, { 5, 16, 20, 3, 2, { 1, 1, 1, 1 }, 0, 0 },
+		{ 3, 16, 20, 3, 1, { 1, 1, 1, 1 }, 0, 0 }, { 3, 16, 20, 1, 4, { 0 }, 0, 0 },
+	};
+
+	for (unsigned int i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
+		const struct first_layer *l = &layers[i];
+		struct vtac_options opt = { .no_prune = true };
+		struct vtac_node *node;
+		struct net net;
+
+		net_core(&opt);
+		node = make_first_layer(&net, l, &opt);
+		node->device = VTAC_CARD;
+		net_keeps_values(&net, vtac_pass_space_to_depth, &opt);
+		assert_int_equal(net_count(&net, VTAC_DEPTH_TO_SPACE), !!l->taps);
+		assert_int_equal(node->attr.conv.window.kernel[0], l->taps ? l->taps : l->kernel);
+		assert_int_equal(node->attr.conv.window.pad[0], l->taps ? l->before : l->pad[0]);
+		assert_int_equal(node->attr.conv.window.stride[1], l->taps ? 1 : l->stride);
+		net_end(&net);
+	}
+}
+
+/* A second reader has use for the positions as they are. */
+TEST(squares_are_for_one_reader_on_the_card)
+{
+	static const struct first_layer layer = { 3, 16, 20, 3, 2, { 1, 1, 1, 1 }, 0, 0 };
+
+	for (int i = 0; i < 3; i++) {
+		struct vtac_options opt = { .no_prune = true };
+		struct vtac_node *node;
+		struct net net;
+
+		net_core(&opt);
+		node = make_first_layer(&net, &layer, &opt);
+		node->device = i == 1 ? VTAC_CPU : VTAC_CARD;
+		if (i == 2) {
+			net_output(&net, net_relu(&net, node->in[0], "other"));
+			net_pass(&net, vtac_pass_shape, &opt);
+		}
+		net_keeps_values(&net, vtac_pass_space_to_depth, &opt);
+		assert_int_equal(net_count(&net, VTAC_DEPTH_TO_SPACE), !i);
+		net_end(&net);
+	}
+}

@@ -487,12 +487,20 @@ static int give_pixels(void *priv, const struct vtac_tensor *t, void *data)
 	return read_pixels(priv, 9, t, data);
 }
 
-/* Only the pixels are copied to the card. */
+/* Only the pixels are copied to the card: channels, or squares of positions as channels. */
 static void check_integers(const struct pixels *p, const struct vtac_tensor *t, const int8_t *v)
 {
+	int64_t side = 16 / t->dims[2];
+
 	assert_int_equal(vtac_elements(t), 3 * 16 * 20);
-	for (int64_t k = 0; k < vtac_elements(t); k++)
-		assert_int_equal(v[k], pixel_of(p, 9, k) - 128);
+	for (int64_t k = 0; k < vtac_elements(t); k++) {
+		int64_t x = k % t->dims[3], y = k / t->dims[3] % t->dims[2];
+		int64_t channel = k / t->dims[3] / t->dims[2], square = channel / 3;
+		int64_t row = y * side + square / side, column = x * side + square % side;
+
+		assert_int_equal(v[k], pixel_of(p, 9, (channel % 3 * 16 + row) * 20 + column) -
+				 128);
+	}
 }
 
 static void see_pixels(void *priv, const struct vtac_tensor *t, const void *data)
@@ -521,21 +529,23 @@ static float *run_pixels(struct net *net, struct pixels *p)
 }
 
 /* Two convolutions, of which the first one pads, of three channels. */
-static void pixel_net(struct net *net)
+static void pixel_net(struct net *net, int64_t stride)
 {
 	struct vtac_tensor *x;
 
 	net_begin(net, 35);
 	x = net_conv(net, net_input(net, 3, 16, 20), "first", 3, 16, 3);
+	x->producer->attr.conv.window.stride[0] = stride;
+	x->producer->attr.conv.window.stride[1] = stride;
 	net_output(net, net_conv(net, net_relu(net, x, "relu"), "second", 16, 4, 1));
 }
 
-/* One scale for all or not, and the first layer whole or in two parts. */
+/* One scale for all or not; the first layer whole or in two parts; without strides or with. */
 TEST(pixels_are_integers_on_the_card)
 {
 	const struct vtac_quant_options how = { .equalise = VTAC_EQUALISE_FULL };
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 8; i++) {
 		struct pixels p = { .mean = { 103.939f, 116.779f, 123.68f },
 				    .scale = { 1, 1, 1 }, .levels = 256 };
 		const struct vtac_images images = { .count = 3, .read = read_pixels, .priv = &p };
@@ -546,16 +556,16 @@ TEST(pixels_are_integers_on_the_card)
 		struct net net;
 
 		split.split = i & 1 ? VTAC_SPLIT_FIRST : VTAC_SPLIT_NONE;
-		for (int c = 0; c < 3 && i > 1; c++)
+		for (int c = 0; c < 3 && i & 2; c++)
 			p.scale[c] = 0.017f + 0.001f * (float)c;
 		net_core(&opt);
-		pixel_net(&net);
+		pixel_net(&net, i < 4 ? 1 : 2);
 		net_pass(&net, vtac_pass_shape, &opt);
 		before = run_pixels(&net, &p);
 		if (vtac_run_passes(net.g, &opt, NULL))
 			fail_msg("%s", net.g->error.text);
 		assert_int_equal(net_find(&net, "first")->device, VTAC_CARD);
-		assert_int_equal(net_find(&net, "first")->in[0]->dims[1], 3 + 1);
+		assert_int_equal(net_find(&net, "first")->in[0]->dims[1], (i < 4 ? 3 : 12) + 1);
 		assert_int_equal(net_count(&net, VTAC_PAD), 0);
 		after = run_pixels(&net, &p);
 		assert_int_equal(p.seen, 1);
@@ -579,7 +589,7 @@ static bool are_pixels(const struct vtac_images *images)
 	bool found;
 
 	net_core(&opt);
-	pixel_net(&net);
+	pixel_net(&net, 1);
 	if (vtac_run_passes(net.g, &opt, "legalize"))
 		fail_msg("%s", net.g->error.text);
 	first = net_find(&net, "first");
@@ -630,7 +640,7 @@ static double zero_of(const struct vtac_images *images)
 	struct net net;
 
 	net_core(&opt);
-	pixel_net(&net);
+	pixel_net(&net, 1);
 	if (vtac_run_passes(net.g, &opt, "legalize"))
 		fail_msg("%s", net.g->error.text);
 	net_pass(&net, vtac_pass_input_affine, &opt);

@@ -846,12 +846,42 @@ static int add_any(struct maker *m)
 	}
 }
 
+/* A picture of a few channels, and a first layer with strides that alone reads it. */
+static int add_stem(struct maker *m)
+{
+	int64_t stride = 2 + rnd(m, 3), channels = 1 + rnd(m, 4), oc = 1 + rnd(m, 40), size[2];
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_CONV, NULL, 2, 1);
+	struct vtac_window *win = node ? &node->attr.conv.window : NULL;
+	struct vtac_tensor *x, *w;
+
+	x = vtac_tensor_shaped(m->g, "picture", VTAC_F32, 4, (int64_t[]) {
+		m->live[0]->dims[0], channels, stride * (2 + rnd(m, 4)),
+		stride * (2 + rnd(m, 4)) });
+	if (!node || !x || vtac_graph_input(m->g, x))
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		win->kernel[i] = stride + rnd(m, 4);
+		win->stride[i] = stride;
+		win->dilation[i] = 1;
+		win->pad[i] = rnd(m, (uint32_t)(win->kernel[i]));
+		win->pad[2 + i] = rnd(m, (uint32_t)(win->kernel[i]));
+		size[i] = out_size(x->dims[2 + i], win->kernel[i], 1, stride, win->pad[i],
+				   win->pad[2 + i]);
+	}
+	node->attr.conv.groups = 1;
+	w = weights(m, 4, (int64_t[]) { oc, channels, win->kernel[0], win->kernel[1] },
+		    channels * win->kernel[0] * win->kernel[1]);
+	return !w || vtac_node_set_in(m->g, node, 0, x) || vtac_node_set_in(m->g, node, 1, w) ||
+	       !finish(m, node, x->dims[0], oc, size[0], size[1]) ? -1 : 0;
+}
+
 static struct vtac_graph *make_graph(const struct vtaops_core *core, uint64_t seed, bool raw)
 {
 	struct maker m = { .g = vtac_graph_new(0), .core = core, .rng = seed * 2 + 1,
 			   .raw = raw };
 	unsigned int nodes;
 	struct vtac_tensor *x;
+	uint64_t rng;
 
 	if (!m.g)
 		return NULL;
@@ -864,6 +894,10 @@ static struct vtac_graph *make_graph(const struct vtaops_core *core, uint64_t se
 	if (!x || vtac_graph_input(m.g, x))
 		goto fail;
 	m.live[m.n++] = x;
+	rng = m.rng;
+	if (raw && !rnd(&m, 4) && add_stem(&m))
+		goto fail;
+	m.rng = rng;
 	for (unsigned int i = 0; i < nodes; i++)
 		if (add_any(&m))
 			goto fail;

@@ -326,9 +326,9 @@ static void all_passes(struct trial *trial, const struct vtac_options *opt)
 	free(want.v);
 }
 
-/* Nodes, products of two computed tensors, and results of 16 bits */
+/* Nodes, products of two computed tensors, results of 16 bits, convolutions of squares */
 struct devices {
-	unsigned int nodes, card, products, card_products, precise;
+	unsigned int nodes, card, products, card_products, precise, squares;
 };
 
 static void count_devices(const struct vtac_graph *g, struct devices *count)
@@ -340,6 +340,7 @@ static void count_devices(const struct vtac_graph *g, struct devices *count)
 		count->nodes++;
 		count->card += card;
 		count->precise += node->precise;
+		count->squares += node->op == VTAC_CONV && node->attr.conv.file.channels;
 		count->products += node->op == VTAC_BATCH_GEMM;
 		count->card_products += node->op == VTAC_BATCH_GEMM && card;
 	}
@@ -550,10 +551,12 @@ TEST(card_is_the_interpreter_after_all_passes)
 		one_model(i, &count);
 	print_message("# %llu models on %d cores in 3 orders, every tensor bit for bit\n",
 		      (unsigned long long)(end - first), CORES);
-	print_message("# %u results of 16 bits\n", count.precise);
+	print_message("# %u results of 16 bits, %u convolutions of squares of positions\n",
+		      count.precise, count.squares);
 	if (first + 1 < end) {
 		check_devices(&count);
 		assert_true(2 * count.precise > end - first);
+		assert_true(10 * count.squares > end - first);
 	}
 }
 
