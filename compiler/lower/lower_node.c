@@ -198,7 +198,8 @@ int lower_constants(struct lowering *l, const struct vtac_node *node)
 		return pack_picks(l, node);
 	if (node->op == VTAC_BATCH_GEMM)
 		return pack_identity(l) || pack_ones(l, node) ? -1 : 0;
-	if (!has_weights(node) && l->p->core.log_inp_width != 3 && pack_identity(l))
+	if (!has_weights(node) &&
+	    (l->p->core.log_inp_width != 3 || node->op == VTAC_AVG_POOL) && pack_identity(l))
 		return -1;
 	if (!has_weights(node))
 		return pack_stage(l, node);

@@ -431,7 +431,8 @@ size_t vtaops_matmul_scratch(const struct vtaops_core *core, const struct vtaops
 struct vtaops_window {
 	uint32_t inp, out;		/* device addresses */
 	uint32_t wgt;			/* only depthwise: vtaops_pack_depthwise() */
-	uint32_t identity;		/* as in struct vtaops_eltwise */
+	/* as in struct vtaops_eltwise; sums are by GEMM then, if that takes fewer cycles */
+	uint32_t identity;
 	uint32_t n, c, h, w;		/* input: images, channels, size */
 	uint32_t kh, kw;		/* window */
 	uint32_t stride_h, stride_w, pad_h, pad_w;

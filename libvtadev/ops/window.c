@@ -7,7 +7,11 @@
  *
  * Sums, greatest values and products are made tap by tap: a micro-op for each
  * tap, the loops over outputs; or, where a tile has fewer outputs than taps, a
- * micro-op for each output and the loops over taps.
+ * micro-op for each output and the loops over taps. The greatest values of a
+ * window are those of its columns' greatest values, if that takes fewer cycles.
+ *
+ * Sums are made by GEMM, too, with the identity as weights: a cycle for each tap, and the load
+ * module brings the inputs.
  */
 #include "fetch.h"
 #include "post.h"
@@ -25,6 +29,7 @@ struct window {
 	uint32_t inp, wgt, out;		/* element indices */
 	uint32_t images, blocks;
 	struct side y, x;
+	bool by_gemm;			/* sums: the inputs are in inp, in two parts */
 };
 
 struct tile {
@@ -34,13 +39,19 @@ struct tile {
 	uint32_t ih, iw;
 	uint32_t parts;
 	bool by_output;			/* micro-ops are outputs, not taps */
+	bool by_column;			/* greatest values of columns first, in their place */
 };
+
+/* Parts of inp, and of the micro-ops that read them */
+#define INP_PARTS	2u
+
 
 /* Indices of micro-ops of one part. */
 struct uops {
 	uint32_t inp;			/* the inputs */
 	uint32_t post;			/* the outputs */
-	uint32_t taps;			/* output or product, input; by tap or by output */
+	uint32_t taps[INP_PARTS];	/* output or product, input; by tap or by output */
+	uint32_t columns;		/* input, input below it */
 	uint32_t weights;		/* product, weight; by tap of the kernel */
 	uint32_t add;			/* output, product */
 	bool made;
@@ -52,7 +63,7 @@ struct pipe {
 	const struct tile *t;
 	struct ops_fetch fetch;
 	struct ops_post post;
-	uint32_t tiles;
+	uint32_t tiles, steps;
 	uint32_t weights, params;	/* accumulators */
 	uint32_t border;		/* a micro-op's place that is used again and again */
 	struct uops uops[2];
@@ -63,17 +74,28 @@ static uint32_t reach(const struct side *s, uint32_t outs, uint32_t taps)
 	return (outs - 1) * s->stride + (taps - 1) * s->dilation + 1;
 }
 
+/* Elements of a tile's inputs */
+static uint32_t inputs_of(const struct tile *t)
+{
+	return t->planes * t->ih * t->iw;
+}
+
+/* Accumulators of a tile */
+static uint32_t part_of(const struct window *w, const struct tile *t)
+{
+	uint32_t outs = t->planes * t->oh * t->ow * (w->kind == KIND_MAC ? 2 : 1);
+
+	return outs + (w->by_gemm ? 0 : inputs_of(t));
+}
+
 static uint32_t inp_at(const struct pipe *p)
 {
-	const struct tile *t = p->t;
-	uint32_t outs = t->oh * t->ow * (p->w->kind == KIND_MAC ? 2 : 1);
-
-	return p->tiles % t->parts * t->planes * (t->ih * t->iw + outs);
+	return p->tiles % p->t->parts * part_of(p->w, p->t);
 }
 
 static uint32_t out_at(const struct pipe *p)
 {
-	return inp_at(p) + p->t->planes * p->t->ih * p->t->iw;
+	return inp_at(p) + (p->w->by_gemm ? 0 : inputs_of(p->t));
 }
 
 static uint32_t product_at(const struct pipe *p)
@@ -81,11 +103,13 @@ static uint32_t product_at(const struct pipe *p)
 	return out_at(p) + p->t->planes * p->t->oh * p->t->ow;
 }
 
-static uint32_t tap_uops(const struct pipe *p)
+/* Micro-ops of taps, which read the inputs from @inp on. */
+static uint32_t tap_uops(const struct pipe *p, uint32_t inp)
 {
 	const struct tile *t = p->t;
 	const struct window *w = p->w;
-	uint32_t dst = w->kind == KIND_MAC ? product_at(p) : out_at(p), rows = t->rows;
+	uint32_t dst = w->kind == KIND_MAC ? product_at(p) : out_at(p);
+	uint32_t rows = t->by_column ? 1 : t->rows;
 	uint32_t cols = w->x.taps, step_y = w->y.dilation, step_x = w->x.dilation;
 
 	if (t->by_output) {
@@ -99,9 +123,26 @@ static uint32_t tap_uops(const struct pipe *p)
 			for (uint32_t i = 0; i < t->planes; i++)
 				ops_uop(p->b, dst + i * t->oh * t->ow +
 					(t->by_output ? y * t->ow + x : 0),
-					inp_at(p) + i * t->ih * t->iw + y * step_y * t->iw +
+					inp + i * t->ih * t->iw + y * step_y * t->iw +
 					x * step_x, 0);
 	return ops_uop_load(p->b, rows * cols * t->planes);
+}
+
+/* Micro-ops of the taps below the first: a row is read before anything is written to it. */
+static uint32_t column_uops(const struct pipe *p)
+{
+	const struct tile *t = p->t;
+
+	for (uint32_t y = 1; y < t->rows; y++)
+		for (uint32_t i = 0; i < t->planes; i++)
+			ops_uop(p->b, inp_at(p) + i * t->ih * t->iw,
+				inp_at(p) + (i * t->ih + y * p->w->y.dilation) * t->iw, 0);
+	return ops_uop_load(p->b, (t->rows - 1) * t->planes);
+}
+
+static uint32_t inp_parts(const struct window *w)
+{
+	return w->by_gemm ? INP_PARTS : 1;
 }
 
 static const struct uops *part_uops(struct pipe *p)
@@ -114,7 +155,10 @@ static const struct uops *part_uops(struct pipe *p)
 	ops_uop(p->b, inp_at(p), 0, 0);
 	u->inp = ops_uop_load(p->b, 1);
 	u->post = ops_post_uops(p->b, &p->post, out_at(p), p->params, p->t->planes);
-	u->taps = tap_uops(p);
+	for (uint32_t i = 0; i < inp_parts(p->w); i++)
+		u->taps[i] = tap_uops(p, p->w->by_gemm ? i * inputs_of(p->t) : inp_at(p));
+	if (p->t->by_column)
+		u->columns = column_uops(p);
 	if (p->w->kind == KIND_MAC) {
 		for (uint32_t i = 0; i < taps; i++)
 			ops_uop(p->b, product_at(p), p->weights + i, 0);
@@ -136,15 +180,16 @@ static struct need needs(const struct window *w, const struct tile *t, const str
 	uint64_t taps = (uint64_t)w->y.taps * w->x.taps;
 	uint64_t outs = (uint64_t)t->planes * t->oh * t->ow;
 	uint64_t inputs = (uint64_t)t->planes * t->ih * t->iw;
+	uint64_t rows = t->by_column ? 1 : t->rows;
+	uint64_t uops = inp_parts(w) * (t->by_output ? outs : t->planes * rows * w->x.taps);
 	bool mac = w->kind == KIND_MAC;
 
 	return (struct need) {
-		.inp = inputs,
-		.acc = t->parts * (inputs + outs * (mac ? 2 : 1)) +
+		.inp = inp_parts(w) * inputs,
+		.acc = t->parts * ((w->by_gemm ? 0 : inputs) + outs * (mac ? 2 : 1)) +
 		       (uint64_t)post->vectors * t->planes + (mac ? taps : 0),
-		.uop = t->parts * (1 + ops_post_uop_count(post) + (mac ? taps + 1 : 0) +
-				   (t->by_output ? outs :
-				    (uint64_t)t->planes * t->rows * w->x.taps)) + 1,
+		.uop = t->parts * (1 + ops_post_uop_count(post) + (mac ? taps + 1 : 0) + uops +
+				   (t->by_column ? (uint64_t)t->planes * (t->rows - 1) : 0)) + 1,
 	};
 }
 
@@ -154,6 +199,16 @@ static void set_inputs(const struct window *w, struct tile *t)
 	t->iw = reach(&w->x, t->ow, w->x.taps);
 	t->by_output = w->kind != KIND_MAC &&
 		       (uint64_t)t->oh * t->ow < (uint64_t)t->rows * w->x.taps;
+	t->by_column = w->kind == KIND_MAX && !t->by_output && t->rows == w->y.taps &&
+		       (t->rows - 1ull) * t->iw + (uint64_t)w->x.taps * t->ow <
+		       (uint64_t)t->rows * w->x.taps * t->ow;
+}
+
+/* Elements of inp that a tile may use */
+static uint32_t inp_room(const struct pipe *p)
+{
+	return p->w->by_gemm ? ops_depth(p->b->core->log_inp_depth) :
+			       ops_fetch_max(p->b, &p->fetch);
 }
 
 static bool fits(const struct pipe *p, struct tile *t)
@@ -164,7 +219,7 @@ static bool fits(const struct pipe *p, struct tile *t)
 	set_inputs(p->w, t);
 	n = needs(p->w, t, &p->post);
 	return n.acc <= ops_depth(c->log_acc_depth) && n.uop <= ops_depth(c->log_uop_depth) &&
-	       n.inp <= ops_fetch_max(p->b, &p->fetch) && t->ih <= ITER_MAX && t->iw <= ITER_MAX;
+	       n.inp <= inp_room(p) && t->ih <= ITER_MAX && t->iw <= ITER_MAX;
 }
 
 /* The widest tile that fits, then the highest. */
@@ -196,10 +251,16 @@ static bool can_join(const struct pipe *p, const struct tile *t)
 	       (w->kind != KIND_MAX || !padded);
 }
 
+/* Tiles of all planes that the load module brings side by side with sums. */
+#define TILES_LEAST	4u
+
 /* The most blocks of an image that are a part of all. */
 static void join_planes(const struct pipe *p, struct tile *t)
 {
 	uint32_t most = can_join(p, t) ? p->w->blocks : 1;
+
+	if (p->w->by_gemm)
+		most = div_up(most, TILES_LEAST);
 
 	for (t->planes = most; t->planes > 1; t->planes--)
 		if (p->w->blocks % t->planes == 0 && fits(p, t) &&
@@ -232,13 +293,17 @@ static int fail_pipe(struct pipe *p)
 		return ops_fail_fit(p->b, "the smallest tile", n.acc,
 				    "acc elements, for a row of the window, outputs and vectors",
 				    ops_depth(c->log_acc_depth));
-	if (n.inp > ops_fetch_max(p->b, &p->fetch))
+	if (n.inp > inp_room(p))
 		return ops_fail_fit(p->b, "the smallest tile", n.inp,
-				    "inp elements, for a row of the window",
-				    ops_fetch_max(p->b, &p->fetch));
+				    "inp elements, for a row of the window", inp_room(p));
 	return ops_fail_fit(p->b, "the smallest tile", n.uop,
 			    "micro-ops, for a row of the window and vectors",
 			    ops_depth(c->log_uop_depth));
+}
+
+static int least_of(const struct vtaops_core *c)
+{
+	return -(1 << ((1 << c->log_inp_width) - 1));
 }
 
 /* The least value for @rows × @cols of the inputs from @at on, which are 0. */
@@ -254,7 +319,7 @@ static void cover(struct pipe *p, uint32_t at, uint32_t rows, uint32_t cols)
 	ops_alu_imm(p->b, &(struct ops_loop) {
 		.bgn = p->border, .end = p->border + 1, .iter_out = rows, .iter_in = cols,
 		.dst_out = p->t->iw, .dst_in = 1 },
-		VTA_ISA_MIN, -(1 << ((1 << c->log_inp_width) - 1)));
+		VTA_ISA_MIN, least_of(c));
 }
 
 /* Padding is 0 where LOAD makes it, but counts as nothing for the greatest value. */
@@ -283,34 +348,76 @@ static struct ops_loop outputs(const struct pipe *p, uint32_t bgn, uint32_t coun
 	};
 }
 
-/* @op with all taps of @rows rows; or with the first alone. */
-static void take_taps(struct pipe *p, const struct uops *u, enum vta_isa_alu op, uint32_t rows,
-		      bool first)
+/* The loops over all taps of @rows rows, with the micro-ops @taps. */
+static struct ops_loop loop_taps(const struct pipe *p, uint32_t taps, uint32_t rows)
 {
 	const struct tile *t = p->t;
 	const struct window *w = p->w;
-	struct ops_loop l = outputs(p, u->taps, t->planes * (first ? 1 : rows * w->x.taps));
+	struct ops_loop l = outputs(p, taps, t->planes * rows * w->x.taps);
 
 	l.src_out = w->y.stride * t->iw;
 	l.src_in = w->x.stride;
 	if (t->by_output)
 		l = (struct ops_loop) {
-			.bgn = u->taps, .end = u->taps + t->planes * t->oh * t->ow,
-			.iter_out = first ? 1 : rows, .iter_in = first ? 1 : w->x.taps,
+			.bgn = taps, .end = taps + t->planes * t->oh * t->ow,
+			.iter_out = rows, .iter_in = w->x.taps,
 			.src_out = w->y.dilation * t->iw, .src_in = w->x.dilation,
 		};
-	ops_alu(p->b, &l, op);
+	return l;
+}
+
+/* The outputs of a tile before it, which are of OUT's range, become the least value at once. */
+static void begin_outputs(struct pipe *p, const struct ops_loop *all)
+{
+	if (p->w->kind != KIND_MAX || p->tiles < p->t->parts)
+		ops_gemm(p->b, all, true);
+	if (p->w->kind == KIND_MAX)
+		ops_alu_imm(p->b, all, VTA_ISA_MIN, least_of(p->b->core));
+}
+
+/* The greatest values of columns, in the place of their first rows. */
+static void take_columns(struct pipe *p, const struct uops *u)
+{
+	const struct tile *t = p->t;
+	uint32_t step = p->w->y.stride * t->iw;
+
+	ops_alu(p->b, &(struct ops_loop) {
+		.bgn = u->columns, .end = u->columns + (t->rows - 1) * t->planes,
+		.iter_out = t->oh, .iter_in = t->iw, .dst_out = step, .dst_in = 1,
+		.src_out = step, .src_in = 1 }, VTA_ISA_MAX);
+}
+
+/* The sums of @rows rows of the region @r by GEMM. */
+static void add_products(struct pipe *p, const struct uops *u, struct ops_region r, uint32_t rows)
+{
+	struct vtaops_builder *b = p->b;
+	uint32_t part = p->steps % INP_PARTS;
+	struct ops_loop l = loop_taps(p, u->taps[part], rows);
+
+	if (p->steps >= INP_PARTS)
+		ops_wait(b, VTA_ISA_POP_NEXT);
+	else if (!p->steps)
+		ops_load(b, &(struct ops_move) {
+			.type = VTA_ISA_WGT, .dram = p->fetch.identity, .rows = 1, .cols = 1 });
+	r.type = VTA_ISA_INP;
+	r.sram = part * inputs_of(p->t);
+	ops_load_planes(b, &r, p->t->planes);
+	ops_signal(b, VTA_ISA_PUSH_NEXT);
+	ops_wait(b, VTA_ISA_POP_PREV);
+	ops_gemm(b, &l, false);
+	ops_signal(b, VTA_ISA_PUSH_PREV);
+	p->steps++;
 }
 
 /* Input times weight, tap by tap; @tap is the first of the rows. */
 static void multiply(struct pipe *p, const struct uops *u, uint32_t tap, uint32_t rows)
 {
-	struct ops_loop clear = outputs(p, u->taps, 1), add = outputs(p, u->add, 1);
+	struct ops_loop clear = outputs(p, u->taps[0], 1), add = outputs(p, u->add, 1);
 
 	add.src_out = p->t->ow;
 	add.src_in = 1;
 	for (uint32_t i = 0; i < rows * p->w->x.taps; i++) {
-		struct ops_loop take = outputs(p, u->taps + i, 1);
+		struct ops_loop take = outputs(p, u->taps[0] + i, 1);
 		struct ops_loop weigh = outputs(p, u->weights + tap + i, 1);
 
 		take.src_out = p->w->y.stride * p->t->iw;
@@ -327,7 +434,7 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 	const struct tile *t = p->t;
 	const struct window *w = p->w;
 	const struct uops *u = part_uops(p);
-	struct ops_loop all = outputs(p, u->post, 1);
+	struct ops_loop all = outputs(p, u->post, 1), taps;
 
 	if (t->planes > 1) {
 		all.iter_out = t->planes;
@@ -337,7 +444,7 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 	}
 	if (p->tiles >= t->parts)
 		ops_wait(p->b, VTA_ISA_POP_NEXT);
-	ops_gemm(p->b, &all, true);
+	begin_outputs(p, &all);
 	for (uint32_t k = 0; k < w->y.taps; k += t->rows) {
 		uint32_t rows = min_u32(t->rows, w->y.taps - k);
 		struct ops_region r = {
@@ -347,6 +454,10 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 			.rows = reach(&w->y, t->oh, rows), .cols = t->iw,
 		};
 
+		if (w->by_gemm) {
+			add_products(p, u, r, rows);
+			continue;
+		}
 		ops_fetch(p->b, &p->fetch, &r, t->planes, inp_at(p), u->inp);
 		if (w->kind == KIND_MAC) {
 			multiply(p, u, k * w->x.taps, rows);
@@ -354,9 +465,10 @@ static void tile(struct pipe *p, uint32_t plane, uint32_t y, uint32_t x)
 		}
 		if (w->kind == KIND_MAX)
 			cover_padding(p, &r);
-		if (w->kind == KIND_MAX && !k)
-			take_taps(p, u, VTA_ISA_ADD, rows, true);
-		take_taps(p, u, w->kind == KIND_MAX ? VTA_ISA_MAX : VTA_ISA_ADD, rows, false);
+		if (t->by_column)
+			take_columns(p, u);
+		taps = loop_taps(p, u->taps[0], t->by_column ? 1 : rows);
+		ops_alu(p->b, &taps, w->kind == KIND_MAX ? VTA_ISA_MAX : VTA_ISA_ADD);
 	}
 	ops_post_apply(p->b, &p->post, u->post, &all);
 	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
@@ -374,9 +486,8 @@ static int run_pipe(struct pipe *p)
 	const struct window *w = p->w;
 	const struct tile *t = p->t;
 	uint32_t taps = w->kind == KIND_MAC ? w->y.taps * w->x.taps : 0;
-	uint32_t outs = t->oh * t->ow * (w->kind == KIND_MAC ? 2 : 1);
 
-	p->weights = t->parts * t->planes * (t->ih * t->iw + outs);
+	p->weights = t->parts * part_of(w, t);
 	p->params = p->weights + taps;
 	if (w->kind == KIND_MAX) {
 		ops_uop(p->b, 0, 0, 0);
@@ -395,8 +506,40 @@ static int run_pipe(struct pipe *p)
 				tile(p, plane, min_u32(y, w->y.out - t->oh),
 				     min_u32(x, w->x.out - t->ow));
 	}
-	ops_barrier(p->b, ops_fetch_tokens(&p->fetch), min_u32(p->tiles, t->parts));
+	ops_barrier(p->b, w->by_gemm ? min_u32(p->steps, INP_PARTS) : ops_fetch_tokens(&p->fetch),
+		    min_u32(p->tiles, t->parts));
+	if (!p->b->error && w->by_gemm)
+		ops_between(p->b)->wgt_used = 1;
 	return p->b->error;
+}
+
+/* The cycles of @p's tiles, behind the stream so far; UINT64_MAX: none fits. */
+static uint64_t count_cycles(struct pipe *p, struct tile *t)
+{
+	struct vtaops_builder *b = p->b, count = *b;
+	struct pipe trial = *p;
+
+	if (!choose_tile(p, t))
+		return UINT64_MAX;
+	count.insn = NULL;
+	count.uop = NULL;
+	trial.b = &count;
+	trial.t = t;
+	return run_pipe(&trial) ? UINT64_MAX : count.cycles - b->cycles;
+}
+
+/* Sums by ALU, or by GEMM if that takes fewer cycles. */
+static int run_sums(struct pipe *p, struct window *w)
+{
+	struct tile by_alu, by_gemm;
+	uint64_t least = count_cycles(p, &by_alu);
+
+	w->by_gemm = true;
+	w->by_gemm = count_cycles(p, &by_gemm) < least;
+	if (least == UINT64_MAX && !w->by_gemm)
+		return fail_pipe(p);
+	p->t = w->by_gemm ? &by_gemm : &by_alu;
+	return run_pipe(p);
 }
 
 uint32_t ops_out_size(uint32_t in, uint32_t k, uint32_t dil, uint32_t stride, uint32_t pad,
@@ -480,6 +623,10 @@ static int window(struct vtaops_builder *b, const struct vtaops_window *op, enum
 		return b->error;
 	p.post.in_range = kind == KIND_MAX && !p.post.vectors && op->post.mul >= 0 &&
 			  op->post.mul <= 1;
+	if (kind == KIND_SUM && op->identity) {
+		p.fetch.identity = ops_element(b, op->identity, 1, c->wgt_bytes);
+		return run_sums(&p, &w);
+	}
 	if (!choose_tile(&p, &t))
 		return fail_pipe(&p);
 	return run_pipe(&p);

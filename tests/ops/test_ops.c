@@ -513,6 +513,36 @@ TEST(test_valid_cores)
 	assert_true(valid > 1000);
 }
 
+/* Cycles of a pool of 320 channels on TVM's default core. */
+static uint64_t pool_cycles(const struct vtaops_window *op, bool sum)
+{
+	struct vtaops_core core = emulated_core(&configs[0]);
+	struct vtaops_builder b;
+
+	assert_int_equal(vtaops_core_init(&core), 0);
+	vtaops_begin(&b, &core, NULL, 0, NULL, 0, 0);
+	assert_int_equal(sum ? vtaops_sum_pool(&b, op) : vtaops_max_pool(&b, op), 0);
+	assert_int_equal(vtaops_finish(&b), 0);
+	return b.cycles;
+}
+
+/* The greatest of 25 taps, 2 cycles each, would take 50; sums by ALU 3 with loading. */
+TEST(pools_take_few_cycles_of_an_element)
+{
+	struct vtaops_window op = {
+		.out = 1 << 20, .n = 1, .c = 320, .h = 20, .w = 20, .kh = 5, .kw = 5,
+		.stride_h = 1, .stride_w = 1, .pad_h = 2, .pad_w = 2 };
+	const uint64_t elements = 20ull * 20 * 20;
+
+	assert_true(pool_cycles(&op, false) < elements * 26);
+	op = (struct vtaops_window) {
+		.out = 1 << 20, .n = 1, .c = 320, .h = 20, .w = 20, .kh = 20, .kw = 20,
+		.stride_h = 1, .stride_w = 1 };
+	assert_true(pool_cycles(&op, true) > elements * 3);
+	op.identity = 2 << 20;
+	assert_true(pool_cycles(&op, true) < elements * 3 / 2);
+}
+
 /* Averages by multiplication and shift, against division. */
 TEST(test_average)
 {
