@@ -396,7 +396,7 @@ static int change_weights(struct vtac_graph *g, struct vtac_node *node, const st
 		-1 : 0;
 }
 
-/* Returns the input of @node, as squares if that is exact, too; NULL: there is none, or an error. */
+/* Returns the input of @node, as squares if these are exact; NULL: neither is, or an error. */
 static struct vtac_tensor *exact_input(struct vtac_graph *g, struct vtac_node *node,
 				       const struct pixels *all, int64_t block,
 				       struct const_channels *extra)

@@ -39,7 +39,7 @@ struct tile {
 	uint32_t ih, iw;
 	uint32_t parts;
 	bool by_output;			/* micro-ops are outputs, not taps */
-	bool by_column;			/* greatest values of columns first, in their place */
+	bool by_column;			/* greatest values of columns first */
 };
 
 /* Parts of inp, and of the micro-ops that read them */
