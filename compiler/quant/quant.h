@@ -74,7 +74,7 @@ void vtac_gptq_observe(struct vtac_node *node, const float *data);
 int vtac_gptq_divide(struct vtac_graph *g, struct vtac_node *node, const float *by);
 /*
  * Make the factor of @group for vtac_gptq_round(), unless the last one made of its sums was for the
- * same divisors; by one thread. -1: no memory.
+ * same divisors; in any thread, one for each group. -1: no memory.
  */
 int vtac_gptq_factorise(const struct vtac_hessian *m, int64_t group);
 /* An output channel: weights @w are rounded to integers @q, in steps of @step. */

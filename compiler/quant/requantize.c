@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "crew.h"
 #include "lower/program.h"
 #include "quant_impl.h"
 
@@ -237,11 +238,23 @@ static int requantize_node(struct quantiser *q, struct vtac_node *node)
 	}
 }
 
+/* Make the factors of node @i. Without memory, weights are rounded by one that asks again. */
+static void factorise_node(void *arg, unsigned int i)
+{
+	const struct vtac_graph *g = arg;
+	const struct vtac_node *node = g->nodes[i];
+
+	for (int64_t k = 0; node->hessian && k < node->attr.conv.groups; k++)
+		if (vtac_gptq_factorise(node->hessian, k))
+			return;
+}
+
 int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	struct quantiser *q = g->quantiser;
 
 	(void)opt;
+	crew_run(g->crew, factorise_node, g, g->n_nodes);
 	for (unsigned int i = 0; i < g->n_nodes; i++) {
 		struct vtac_node *node = g->nodes[i];
 		int err = 0;
