@@ -59,34 +59,75 @@ int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need)
 	return cpu_scratch(need, scratch_bytes(&p->win, &c));
 }
 
-/* [channels][plane] to [plane][channels]. */
-static void widen_x(const struct vtacpu_conv_i8 *p, int16_t *dst, const uint8_t *x,
-		    size_t channels)
+/* A byte's value less its zero point, for either sign: (byte ^ flip) - less */
+struct code {
+	uint8_t flip;
+	int16_t less;
+};
+
+static struct code code(bool is_unsigned, int32_t zero)
 {
-	size_t plane = (size_t)p->win.ih * p->win.iw;
-
-	/* In squares, so that both sides stay in the cache. */
-	for (size_t at = 0; at < plane; at += 16) {
-		size_t end = plane - at < 16 ? plane : at + 16;
-
-		for (size_t c = 0; c < channels; c++)
-			for (size_t i = at; i < end; i++)
-				dst[i * channels + c] = cpu_value(x, c * plane + i, p->x_unsigned,
-								  p->x_zero);
-	}
+	return (struct code) { is_unsigned ? 0 : 128, (int16_t)(is_unsigned ? zero : zero + 128) };
 }
 
-/* [oc][ic][taps] to [oc][taps][ic], with zeros behind each row, and a row if oc is odd. */
-static void widen_w(const struct vtacpu_conv_i8 *p, const struct layout *l, int16_t *dst,
-		    const uint8_t *w)
+CPU_INLINE int16_t decode(uint8_t byte, struct code c)
 {
+	return (int16_t)((byte ^ c.flip) - c.less);
+}
+
+#define SQUARE	16u		/* values and channels that are widened at a time */
+
+/* A square of @channels rows, @plane apart, to columns of @to. */
+CPU_INLINE void widen_square(int16_t *restrict to, const uint8_t *restrict x, size_t plane,
+			     size_t channels, size_t row, struct code c)
+{
+	int16_t square[SQUARE][SQUARE];
+
+	for (size_t k = 0; k < row; k++)
+		for (size_t i = 0; i < SQUARE; i++)
+			square[k][i] = decode(x[k * plane + i], c);
+	for (size_t i = 0; i < SQUARE; i++)
+		for (size_t k = 0; k < row; k++)
+			to[i * channels + k] = square[k][i];
+}
+
+/* [channels][plane] to [plane][channels], in squares, so that both sides stay in the cache. */
+CPU_BODY widen_x_body(bool wide, int16_t *to, const uint8_t *x, size_t plane, size_t channels,
+		      struct code c)
+{
+	size_t at = 0;
+
+	(void)wide;
+	for (; at + SQUARE <= plane; at += SQUARE) {
+		int16_t *y = to + at * channels;
+		size_t k = 0;
+
+		for (; k + SQUARE <= channels; k += SQUARE)
+			widen_square(y + k, x + k * plane + at, plane, channels, SQUARE, c);
+		if (k < channels)
+			widen_square(y + k, x + k * plane + at, plane, channels, channels - k, c);
+	}
+	for (size_t k = 0; k < channels; k++)
+		for (size_t i = at; i < plane; i++)
+			to[i * channels + k] = decode(x[k * plane + i], c);
+}
+
+static void widen_x(int16_t *to, const uint8_t *x, size_t plane, size_t channels, struct code c);
+CPU_WIDE(widen_x, (int16_t *to, const uint8_t *x, size_t plane, size_t channels, struct code c),
+	 to, x, plane, channels, c)
+
+/* [oc][ic][taps] to [oc][taps][ic], with zeros behind each row, and a row if oc is odd. */
+static void widen_w(const struct vtacpu_conv_i8 *p, const struct layout *l, int16_t *restrict dst,
+		    const uint8_t *restrict w)
+{
+	struct code by = code(p->w_unsigned, p->w_zero);
 	size_t taps = window_taps(&p->win);
 
 	memset(dst, 0, l->w * sizeof(*dst));
-	for (size_t o = 0; o < l->oc; o++, dst += l->k)
-		for (size_t c = 0; c < l->ic; c++)
-			for (size_t t = 0; t < taps; t++)
-				dst[t * l->ic + c] = cpu_value(w++, 0, p->w_unsigned, p->w_zero);
+	for (size_t o = 0; o < l->oc; o++, dst += l->k, w += l->ic * taps)
+		for (size_t t = 0; t < taps; t++)
+			for (size_t c = 0; c < l->ic; c++)
+				dst[t * l->ic + c] = decode(w[c * taps + t], by);
 }
 
 /* One row of @l->k values for each of @n outputs from @first on. */
@@ -139,6 +180,13 @@ static void add_res(const struct vtacpu_conv_i8 *p, void *const *io, uint32_t ch
 		acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)res[at + i] * mul);
 }
 
+/* Is each output of the values at its own place alone, whose row in x is one of a product? */
+static bool is_in_place(const struct vtacpu_window *w, const struct layout *l)
+{
+	return window_taps(w) == 1 && w->stride_h == 1 && w->stride_w == 1 && !w->pad_top &&
+	       !w->pad_left && w->oh == w->ih && w->ow == w->iw && l->k == l->ic;
+}
+
 /* Outputs of channels from @channel on; @at is the place of the first. */
 static void run_strip(const struct vtacpu_conv_i8 *p, const struct layout *l, void *const *io,
 		      uint32_t channel, size_t at, const int16_t *w, const int16_t *cols,
@@ -167,10 +215,29 @@ static void run_strip(const struct vtacpu_conv_i8 *p, const struct layout *l, vo
 	}
 }
 
-static void depthwise_row(const struct vtacpu_conv_i8 *p, int32_t *restrict acc,
-			  const void *restrict x, size_t plane_at, const uint8_t *weights,
-			  uint32_t oy)
+/* acc[i] += v * x[i * step] */
+CPU_BODY add_line_body(bool wide, int32_t *restrict acc, const uint8_t *restrict x, uint32_t step,
+		       uint32_t n, int32_t v, struct code c)
 {
+	(void)wide;
+	if (step == 1)
+		for (uint32_t i = 0; i < n; i++)
+			acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)(v * decode(x[i], c)));
+	else
+		for (uint32_t i = 0; i < n; i++)
+			acc[i] = (int32_t)((uint32_t)acc[i] +
+					   (uint32_t)(v * decode(x[(size_t)i * step], c)));
+}
+
+static void add_line(int32_t *restrict acc, const uint8_t *restrict x, uint32_t step, uint32_t n,
+		     int32_t v, struct code c);
+CPU_WIDE(add_line, (int32_t *restrict acc, const uint8_t *restrict x, uint32_t step, uint32_t n,
+		    int32_t v, struct code c), acc, x, step, n, v, c)
+
+static void depthwise_row(const struct vtacpu_conv_i8 *p, int32_t *acc, const uint8_t *plane,
+			  const uint8_t *weights, uint32_t oy)
+{
+	struct code of_x = code(p->x_unsigned, p->x_zero), of_w = code(p->w_unsigned, p->w_zero);
 	const struct vtacpu_window *w = &p->win;
 
 	for (uint32_t ky = 0; ky < w->kh; ky++) {
@@ -179,17 +246,13 @@ static void depthwise_row(const struct vtacpu_conv_i8 *p, int32_t *restrict acc,
 		if (iy < 0)
 			continue;
 		for (uint32_t kx = 0; kx < w->kw; kx++) {
-			int32_t v = cpu_value(weights, (size_t)ky * w->kw + kx, p->w_unsigned,
-					      p->w_zero);
 			uint32_t from, to, at;
-			size_t row;
 
 			cpu_window_span(w, kx, &from, &to, &at);
-			row = plane_at + (size_t)iy * w->iw + at;
-			for (uint32_t i = from; i < to; i++)
-				acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)
-					(v * cpu_value(x, row + (size_t)(i - from) * w->stride_w,
-						       p->x_unsigned, p->x_zero)));
+			if (from < to)
+				add_line(acc + from, plane + (size_t)iy * w->iw + at, w->stride_w,
+					 to - from, decode(weights[(size_t)ky * w->kw + kx], of_w),
+					 of_x);
 		}
 	}
 }
@@ -198,7 +261,7 @@ static void depthwise(const struct vtacpu_conv_i8 *p, void *const *io, int32_t *
 {
 	struct cpu_post post = cpu_post(&p->post, io + 3, p->y_unsigned);
 	const struct vtacpu_window *w = &p->win;
-	const uint8_t *weights = io[1];
+	const uint8_t *x = io[0], *weights = io[1];
 	uint8_t *y = output(p, io);
 	size_t at = 0;
 
@@ -207,7 +270,7 @@ static void depthwise(const struct vtacpu_conv_i8 *p, void *const *io, int32_t *
 
 		for (uint32_t oy = 0; oy < w->oh; oy++, at += w->ow) {
 			memset(acc, 0, w->ow * sizeof(*acc));
-			depthwise_row(p, acc, io[0], (size_t)i * w->ih * w->iw,
+			depthwise_row(p, acc, x + (size_t)i * w->ih * w->iw,
 				      weights + c * window_taps(w), oy);
 			add_res(p, io, c, at, acc, w->ow);
 			cpu_post_row(&post, c, acc, y + at, w->ow);
@@ -222,6 +285,7 @@ void vtacpu_conv_i8(const struct vtacpu_conv_i8 *p, void *const *io, void *scrat
 	int16_t *x = scratch, *weights = x + l.x, *cols = weights + l.w;
 	size_t in = (size_t)w->ih * w->iw, out = (size_t)w->oh * w->ow;
 	const uint8_t *src = io[0], *w_src = io[1];
+	struct code of_x = code(p->x_unsigned, p->x_zero);
 
 	if (window_is_depthwise(w)) {
 		depthwise(p, io, scratch);
@@ -233,13 +297,16 @@ void vtacpu_conv_i8(const struct vtacpu_conv_i8 *p, void *const *io, void *scrat
 			size_t channel = g * l.oc;
 			size_t at = ((size_t)image * w->oc + channel) * out;
 
-			widen_x(p, x, src + ((size_t)image * w->ic + g * l.ic) * in, l.ic);
+			widen_x(x, src + ((size_t)image * w->ic + g * l.ic) * in, in, l.ic, of_x);
 			for (size_t first = 0; first < out; first += STRIP) {
 				uint32_t n = out - first < STRIP ? (uint32_t)(out - first) : STRIP;
+				/* A last product reads rows behind these. */
+				bool in_place = is_in_place(w, &l) && n % DOT_COLS == 0;
 
-				fill_strip(w, &l, cols, x, first, n);
-				run_strip(p, &l, io, (uint32_t)channel, at + first, weights, cols,
-					  n);
+				if (!in_place)
+					fill_strip(w, &l, cols, x, first, n);
+				run_strip(p, &l, io, (uint32_t)channel, at + first, weights,
+					  in_place ? x + first * l.k : cols, n);
 			}
 		}
 	}

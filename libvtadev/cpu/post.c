@@ -49,15 +49,28 @@ static inline int32_t apply(const struct stage *s, int32_t acc)
 	return y > s->hi ? s->hi : y;
 }
 
+/* int8 and uint8 have the same low bits. */
+CPU_BODY apply_row_body(bool wide, const struct stage *stage, const int32_t *restrict acc,
+			uint8_t *restrict y, size_t n)
+{
+	const struct stage s = *stage;
+
+	(void)wide;
+	for (size_t i = 0; i < n; i++)
+		y[i] = (uint8_t)apply(&s, acc[i]);
+}
+
+static void apply_row(const struct stage *s, const int32_t *restrict acc, uint8_t *restrict y,
+		      size_t n);
+CPU_WIDE(apply_row, (const struct stage *s, const int32_t *restrict acc, uint8_t *restrict y,
+		     size_t n), s, acc, y, n)
+
 void cpu_post_row(const struct cpu_post *p, uint32_t channel, const int32_t *acc, void *y,
 		  size_t n)
 {
 	const struct stage s = stage(p, channel);
-	uint8_t *out = y;
 
-	/* int8 and uint8 have the same low bits. */
-	for (size_t i = 0; i < n; i++)
-		out[i] = (uint8_t)apply(&s, acc[i]);
+	apply_row(&s, acc, y, n);
 }
 
 void cpu_post_channels(const struct cpu_post *p, uint32_t first, const int32_t *acc, void *y,
