@@ -31,6 +31,8 @@ const struct vtac_pass vtac_passes[] = {
 	  vtac_pass_legalize, PLACED, LEGAL },
 	{ "rounded", "computes products of rounded values on the CPU with integers",
 	  vtac_pass_rounded, LEGAL, LEGAL },
+	{ "exact", "computes great sums of integers on the CPU by parts that floats hold",
+	  vtac_pass_exact, LEGAL, LEGAL },
 	{ "channels", "joins splits, joins and shuffles of channels that follow each other",
 	  vtac_pass_channels, LEGAL, LEGAL },
 	{ "input_affine", "makes the card's integers of inputs that are pixels",

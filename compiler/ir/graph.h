@@ -284,7 +284,8 @@ union vtac_attr {
 	struct vtac_reshape reshape;
 	struct { int perm[VTAC_RANK_MAX]; } transpose;
 	struct { int64_t block; bool crd, inverse; } depth_to_space;
-	struct { enum vtac_dtype to; } cast;
+	/* exact: of sums of products of integers of 8 bits */
+	struct { enum vtac_dtype to; bool exact; } cast;
 	struct { int64_t start, end; } shape;
 	struct { bool upper; } trilu;
 	struct vtac_resize resize;

@@ -143,11 +143,18 @@ static struct vtac_tensor *product(struct onnx_node *n, struct vtac_tensor *a,
 	return node->out[0];
 }
 
-static struct vtac_tensor *one(struct onnx_node *n)
+/* A scale of 1 for each zero point of @zero, or for all if that is NULL or computed. */
+static struct vtac_tensor *ones(struct onnx_node *n, const struct vtac_tensor *zero)
 {
-	static const float value = 1;
+	int64_t count = zero && zero->data ? vtac_elements(zero) : 1;
+	float *values = vtac_alloc(n->g, (uint64_t)count + 1, sizeof(*values));
 
-	return vtac_tensor_const(n->g, "one", VTAC_F32, 0, NULL, &value, false);
+	for (int64_t i = 0; values && i < count; i++)
+		values[i] = 1;
+	if (!values)
+		return NULL;
+	return vtac_tensor_const(n->g, "one", VTAC_F32, count > 1 ? zero->rank : 0,
+				 count > 1 ? zero->dims : NULL, values, false);
 }
 
 /* The operator in float on the first inputs @x and @w, and the node that ends it. */
@@ -230,19 +237,18 @@ static int end_integer(struct onnx_node *n, const struct vtac_node *node)
 	if (!end || vtac_node_resize_in(n->g, end, 1))
 		return -1;
 	end->attr.cast.to = VTAC_I32;
+	end->attr.cast.exact = true;
 	return vtac_node_set_in(n->g, end, 0, node->out[0]);
 }
 
 static struct vtac_node *integer(struct onnx_node *n, enum vtac_op op, unsigned int n_in,
 				 int w_axis)
 {
-	struct vtac_tensor *unit = one(n);
+	struct vtac_tensor *x_zero = n->n_in > 2 ? n->in[2] : NULL;
+	struct vtac_tensor *w_zero = n->n_in > 3 ? n->in[3] : NULL;
 
-	if (!unit)
-		return NULL;
-	return between(n, op, n_in,
-		       onnx_floats(n, n->in[0], unit, n->n_in > 2 ? n->in[2] : NULL, -2),
-		       onnx_floats(n, n->in[1], unit, n->n_in > 3 ? n->in[3] : NULL, w_axis));
+	return between(n, op, n_in, onnx_floats(n, n->in[0], ones(n, x_zero), x_zero, -2),
+		       onnx_floats(n, n->in[1], ones(n, w_zero), w_zero, w_axis));
 }
 
 static int read_conv_integer(struct onnx_node *n)

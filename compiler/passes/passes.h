@@ -15,6 +15,7 @@ int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_partition(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_legalize(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_rounded(struct vtac_graph *g, const struct vtac_options *opt);
+int vtac_pass_exact(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_channels(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_input_affine(struct vtac_graph *g, const struct vtac_options *opt);
 int vtac_pass_space_to_depth(struct vtac_graph *g, const struct vtac_options *opt);

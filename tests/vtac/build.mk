@@ -34,6 +34,7 @@ CHECKS += \
 	"vtac-attention=tests/vtac/attention.py $(VTAC_BIN)" \
 	"vtac-precision=tests/vtac/precision.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-functions=tests/vtac/functions.py $(VTAC_BIN)" \
+	"vtac-integers=tests/vtac/integers.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-linear=tests/vtac/linear.py $(VTAC_BIN)" \
 	"vtac-control=tests/vtac/control.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-converted=$(ONNX_NODES) $(dir $(ONNX_NODES_DATA))pytorch-converted tests/vtac/onnx_converted.list" \
