@@ -8,6 +8,11 @@
  * Channels that are added, compared or joined need the same number. So channels are in
  * classes, and a class is left alone if one of its tensors is seen by anything else.
  *
+ * Factors near 1 leave the weights of the second layer what they are, whose rounding suffers from
+ * those that are not: half of each range is equalised. But a convolution of each channel alone has
+ * a scale for each channel's weights, so what only such ones read is equalised wholly. (Unless an
+ * activation has a limit, which would clip what other images have beyond the ranges.)
+ *
  * Inputs of merged sums (merge_conv_add.c) are made to reach equally far in any case. The network is
  * not run again: stats and Hessians are divided, too.
  */
@@ -33,6 +38,7 @@ struct equaliser {
 	float *also;		/* by root: another divisor; 0: none */
 	float power;		/* of ranges, for their divisors */
 	bool *fixed;		/* by root */
+	bool *mixed;		/* by root: sums of several channels read it */
 	unsigned int ids;	/* tensors that there were */
 };
 
@@ -256,7 +262,8 @@ static int number_channels(struct equaliser *e)
 	e->limit = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->limit[0]));
 	e->also = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->also[0]));
 	e->fixed = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->fixed[0]));
-	return e->parent && e->range && e->limit && e->also && e->fixed ? 0 : -1;
+	e->mixed = vtac_alloc(e->g, (uint64_t)e->n + 1, sizeof(e->mixed[0]));
+	return e->parent && e->range && e->limit && e->also && e->fixed && e->mixed ? 0 : -1;
 }
 
 static void add_ranges(struct equaliser *e)
@@ -277,6 +284,19 @@ static void add_ranges(struct equaliser *e)
 	}
 }
 
+/* Once classes are known: mark those whose channels @node adds up. */
+static void mark_mixed(struct equaliser *e, const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	if ((node->op != VTAC_CONV && node->op != VTAC_CONV_TRANSPOSE && node->op != VTAC_GEMM) ||
+	    !has_channels(e, x) ||
+	    (node->op == VTAC_CONV && node->attr.conv.groups == channels_of(x)))
+		return;
+	for (int64_t c = 0; c < channels_of(x); c++)
+		e->mixed[find_class(e, e->first[x->id] + c)] = true;
+}
+
 /* Returns the divisor of channel @c of @t. */
 static float divisor_of(struct equaliser *e, const struct vtac_tensor *t, int64_t c)
 {
@@ -291,7 +311,7 @@ static float divisor_of(struct equaliser *e, const struct vtac_tensor *t, int64_
 		return also;
 	if (e->limit[i] > 0)
 		return also * powf(fminf(1, e->range[i] * LIMIT_MARGIN / e->limit[i]), e->power);
-	return also * powf(e->range[i], e->power);
+	return also * powf(e->range[i], e->power > 0 && !e->mixed[i] ? 1 : e->power);
 }
 
 /* The divisors of @t's channels; NULL without memory. */
@@ -435,6 +455,8 @@ static int equalise(struct vtac_graph *g, const struct vtac_options *opt, float 
 	add_ranges(&e);
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		unite_node(&e, g->nodes[i]);
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		mark_mixed(&e, g->nodes[i]);
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		if (g->nodes[i]->joins && match_inputs(&e, g->nodes[i], opt))
 			return -1;

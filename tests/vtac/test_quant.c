@@ -334,6 +334,40 @@ static void spread(struct vtac_node *conv, bool in)
 	}
 }
 
+/* Of ranges that differ by 2^8, half is left where sums of channels read, none by channels alone. */
+TEST(channels_that_are_read_alone_are_equalised_wholly)
+{
+	const struct vtac_images images = { .count = 4, .read = random_image };
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_HALF, .split = VTAC_SPLIT_NONE };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+
+	for (int alone = 0; alone < 2; alone++) {
+		const struct vtac_stats *stats;
+		float least = INFINITY, most = 0;
+		struct vtac_tensor *x, *y;
+		struct net net;
+
+		net_core(&opt);
+		net_begin(&net, 36);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "first", 16, 16, 1);
+		spread(x->producer, false);
+		y = net_conv(&net, x, "second", alone ? 1 : 16, 16, 3);
+		y->producer->attr.conv.groups = alone ? 16 : 1;
+		net_output(&net, y);
+		if (vtac_run_passes(net.g, &opt, "equalise"))
+			fail_msg("%s", net.g->error.text);
+		stats = net_find(&net, "second")->in[0]->stats;
+		for (int c = 0; c < 9; c++) {
+			least = fminf(least, stats->most[c]);
+			most = fmaxf(most, stats->most[c]);
+		}
+		assert_true(alone ? most < 1.2f * least : most > 5 * least);
+		net_end(&net);
+	}
+}
+
 /*
  * Softmax of scores that are far apart, as here the one is positive and the other negative, is 1
  * and 0 whatever the scores' error. Channels of very different ranges need equalisation: the
