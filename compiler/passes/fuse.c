@@ -100,6 +100,28 @@ static int fuse_activation(struct vtac_graph *g, struct vtac_node *node)
 	return fuse_take(from, node);
 }
 
+/*
+ * A function that is constant beyond a limit needs no values beyond it, so integers of its input
+ * reach only there.
+ */
+static int fuse_saturation(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_node *from = node->n_in ? node->in[0]->producer : NULL;
+	float alpha = node->attr.unary.alpha, beta = node->attr.unary.beta;
+	float lo = -3, hi = INFINITY;
+
+	if (node->op == VTAC_HARD_SIGMOID && alpha > 0) {
+		lo = -beta / alpha;
+		hi = (1 - beta) / alpha;
+	} else if (node->op != VTAC_HARD_SWISH) {
+		return 0;
+	}
+	if (!from || !has_stage(from) || !fuse_from(g, node->in[0], from->op) ||
+	    (from->act.kind == VTAC_ACT_CLIP && from->act.lo >= lo && from->act.hi <= hi))
+		return 0;
+	return join_clips(&from->act, lo, hi);
+}
+
 /* ---- residuals ---- */
 
 static struct vtac_node *residual_conv(const struct vtac_graph *g, const struct vtac_tensor *t)
@@ -151,7 +173,8 @@ static const fuse_rule rules[] = {
 static const fuse_rule last_rules[] = { fuse_forward, fuse_lone_batch_norm, fuse_residual,
 					fuse_activation, NULL };
 /* A factor that no convolution takes, and a term behind it, are one. */
-static const fuse_rule lone_rules[] = { fuse_lone_factor, fuse_channel_add, fuse_activation, NULL };
+static const fuse_rule lone_rules[] = { fuse_lone_factor, fuse_channel_add, fuse_activation,
+					fuse_saturation, NULL };
 /* Then nodes become smaller, or two, as what joins them is done. */
 static const fuse_rule window_rules[] = { fuse_dead_taps, fuse_wide_pads, fuse_transposed_end,
 					  NULL };

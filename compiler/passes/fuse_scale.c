@@ -276,9 +276,10 @@ static int values_of(struct vtac_graph *g, const struct vtac_node *node, unsigne
 	for (*x = 0; *x < 2; ++*x)
 		if (!node->in[*x]->data && vtac_same_shape(node->in[*x], node->out[0]))
 			break;
-	if (*x == 2 || (node->op == VTAC_SUB && *x) ||
-	    channel_values(g, node->in[1 - *x], node->out[0], values))
-		return *x == 2 || (node->op == VTAC_SUB && *x) ? 0 : -1;
+	if (*x == 2 || (node->op == VTAC_SUB && *x))
+		return 0;
+	if (channel_values(g, node->in[1 - *x], node->out[0], values))
+		return -1;
 	for (int64_t k = 0; *values && node->op == VTAC_SUB && k < node->out[0]->dims[1]; k++)
 		(*values)[k] = -(*values)[k];
 	return 0;
@@ -291,8 +292,10 @@ int fuse_forward(struct vtac_graph *g, struct vtac_node *node)
 	unsigned int x;
 	double *values;
 
-	if (vtac_is_output(g, y) || !y->n_users || values_of(g, node, &x, &values))
-		return g->error.text[0] ? -1 : 0;
+	if (values_of(g, node, &x, &values))
+		return -1;
+	if (vtac_is_output(g, y) || !y->n_users)
+		return 0;
 	for (unsigned int i = 0; values && i < y->n_users; i++)
 		if (!takes_channels(y->users[i], y, terms))
 			values = NULL;

@@ -102,6 +102,36 @@ TEST(constants_of_channels_go_to_later_convolutions)
 	}
 }
 
+/* What a function is constant for is clipped before it, once, and not if others read it. */
+TEST(inputs_of_functions_reach_as_far_as_they_matter)
+{
+	for (unsigned int c = 0; c < 6; c++) {
+		struct vtac_options opt = { 0 };
+		struct vtac_node *node, *conv;
+		struct vtac_tensor *x;
+		struct net net;
+
+		net_begin(&net, 110 + c);
+		x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 3);
+		node = net_node(&net, c & 1 ? VTAC_HARD_SWISH : VTAC_HARD_SIGMOID, "f", x, NULL,
+				NULL);
+		node->attr.unary.alpha = 0.2f;
+		node->attr.unary.beta = 0.5f;
+		net_output(&net, net_conv(&net, node->out[0], "last", 16, 16, 1));
+		if (c & 2)
+			assert_int_equal(vtac_graph_output(net.g, x), 0);
+		net_pass(&net, vtac_pass_shape, &opt);
+		net_keeps_values(&net, vtac_pass_fuse, &opt);
+		conv = net_find(&net, "conv");
+		assert_int_equal(conv->act.kind, c & 2 ? VTAC_ACT_NONE : VTAC_ACT_CLIP);
+		if (!(c & 2)) {
+			assert_true(fabsf(conv->act.lo - (c & 1 ? -3 : -2.5f)) < 0.001f);
+			assert_true(c & 1 ? conv->act.hi == INFINITY : conv->act.hi < 2.6f);
+		}
+		net_end(&net);
+	}
+}
+
 /* Pads go into windows; into those of a MaxPool only behind values that are not negative. */
 TEST(fusion_moves_pads)
 {
