@@ -251,7 +251,7 @@ static void set_sizes(struct gen *gen)
 	gen->uops = UOP_OFFSET;
 	gen->consts = CONST_OFFSET;
 	gen->rows = gen->consts + gen->largest;
-	gen->inp_chunks = gen->rows + (gen->bytes[INSN_INP] << cfg->log_block);
+	gen->inp_chunks = round_up(gen->rows + (gen->bytes[INSN_INP] << cfg->log_block), 4);
 	gen->wgt_chunks = gen->inp_chunks + CHUNKS_MAX * 4;
 	gen->dump = round_up(gen->wgt_chunks + CHUNKS_MAX * 4, PART_ALIGN);
 	gen->data = round_up(gen->dump + dump_bytes(gen), PART_ALIGN);
