@@ -28,7 +28,7 @@ static enum vta_fault_reason flat_read(void *priv, uint32_t addr, void *buf, siz
 	struct flat *flat = priv;
 
 	if (!at)
-		return VTA_FAULT_PAGE;
+		return flat->refusal;
 	memcpy(buf, at, len);
 	if (access == VTA_ACCESS_INSN)
 		flat->fetched += len;
@@ -39,10 +39,11 @@ static enum vta_fault_reason flat_write(void *priv, uint32_t addr, const void *b
 					enum vta_access access, uint32_t *fault_addr)
 {
 	uint8_t *at = flat_at(priv, addr, len, fault_addr);
+	const struct flat *flat = priv;
 
 	(void)access;
 	if (!at)
-		return VTA_FAULT_PAGE;
+		return flat->refusal;
 	memcpy(at, buf, len);
 	return VTA_FAULT_NONE;
 }
@@ -63,7 +64,8 @@ const struct core_mem_ops flat_ops = {
 
 void flat_init(struct flat *flat, uint32_t base, uint32_t size, const uint8_t *image)
 {
-	*flat = (struct flat){ .bytes = malloc(size), .base = base, .size = size };
+	*flat = (struct flat){ .bytes = malloc(size), .base = base, .size = size,
+			       .refusal = VTA_FAULT_PAGE };
 	if (!flat->bytes)
 		abort();
 	memcpy(flat->bytes, image, size);

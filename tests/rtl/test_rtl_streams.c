@@ -241,7 +241,12 @@ static void test_stop(struct streams *s)
 	}
 }
 
-/* ---- The end of the address space ---------------------------------------- */
+/* ---- The end of the address space, and memory that refuses --------------- */
+
+/* The core passes on the reason that memory gives. */
+static const enum vta_fault_reason reasons[] = {
+	VTA_FAULT_PAGE, VTA_FAULT_PERM, VTA_FAULT_DMA, VTA_FAULT_BOUNDS
+};
 
 #define EDGE_BYTES	4096u
 
@@ -249,7 +254,8 @@ static void test_stop(struct streams *s)
 struct edge {
 	uint8_t insns[EDGE_BYTES];
 	uint32_t insn_end;	/* address after them; 0: 2^32 */
-	bool refuse;		/* accesses fault, but for those of instructions */
+	enum vta_fault_reason refuse;	/* accesses of this kind fault for this reason, if not 0 */
+	enum vta_access access;
 	bool strict;		/* an access that goes beyond 2^32 fails the test, */
 	bool beyond;		/* as this says */
 };
@@ -257,9 +263,9 @@ struct edge {
 static enum vta_fault_reason pass_edge(struct edge *edge, uint32_t addr, size_t len,
 				       enum vta_access access, uint32_t *fault_addr)
 {
-	if (edge->refuse && access != VTA_ACCESS_INSN) {
+	if (edge->refuse && access == edge->access) {
 		*fault_addr = addr;
-		return VTA_FAULT_PAGE;
+		return edge->refuse;
 	}
 	if (addr + (uint64_t)len <= 1ull << 32) {
 		edge->beyond |= edge->strict && addr < EDGE_BYTES;
@@ -300,17 +306,18 @@ static const struct core_mem_ops edge_ops = {
 };
 
 /*
- * Of @count instructions, @first is the first; they fault PAGE at address 0 as number @index, or if
- * memory refuses all at address @refused.
+ * Of @count instructions, @first is the first; as number @index, they fault PAGE at address 0, or
+ * for the reason @refuse, if it is not 0, at the address @refused.
  */
 static void check_edge(struct streams *s, struct insn first, uint32_t count, uint32_t insn_end,
-		       uint32_t index, enum vta_access access, uint32_t refused)
+		       uint32_t index, enum vta_access access, enum vta_fault_reason refuse,
+		       uint32_t refused)
 {
 	struct cores *c = s->self;
 
 	for (unsigned int w = 0; w < WAYS; w++) {
 		struct edge edge = { .insn_end = insn_end, .strict = w == WAY_RTL,
-				     .refuse = refused };
+				     .refuse = refuse, .access = access };
 		struct core_stats stats;
 		struct core_fault fault;
 
@@ -318,8 +325,8 @@ static void check_edge(struct streams *s, struct insn first, uint32_t count, uin
 		core_clear(c->core[w]);
 		if (core_run(c->core[w], &edge_ops, &edge, insn_end - 16, count, 0, &stats,
 			     &fault) != CORE_FAULT || edge.beyond ||
-		    fault.reason != VTA_FAULT_PAGE || fault.access != access ||
-		    fault.addr != refused || fault.insn_index != index)
+		    fault.reason != (refuse ? refuse : VTA_FAULT_PAGE) ||
+		    fault.access != access || fault.addr != refused || fault.insn_index != index)
 			streams_fail(s, "%s: access %u beyond 2^32: fault %u, %u, 0x%x at %u%s",
 				     way_names[w], access, fault.reason, fault.access, fault.addr,
 				     fault.insn_index, edge.beyond ? ", accessed" : "");
@@ -338,6 +345,8 @@ static void test_edge(struct streams *s)
 		insn_log_acc_depth(s->cfg), insn_log_acc_depth(s->cfg)
 	};
 
+	const struct insn nothing = insn_finish(0, (struct insn){ { 0, 0 } });
+
 	streams_begin(s, 2, false);	/* memory does not stall */
 	for (size_t m = 0; m < sizeof(memories) / sizeof(memories[0]); m++) {
 		uint32_t bytes = insn_element_bytes(s->cfg, memories[m]);
@@ -352,10 +361,14 @@ static void test_edge(struct streams *s)
 
 		if (!log_depth[m])
 			continue;
-		check_edge(s, insn_move(&move), 1, 1u << 31, 0, access, 0);
-		check_edge(s, insn_move(&move), 1, 1u << 31, 0, access, -bytes);
+		check_edge(s, insn_move(&move), 1, 1u << 31, 0, access, VTA_FAULT_NONE, 0);
+		for (size_t r = 0; r < sizeof(reasons) / sizeof(reasons[0]); r++)
+			check_edge(s, insn_move(&move), 1, 1u << 31, 0, access, reasons[r], -bytes);
 	}
-	check_edge(s, insn_finish(0, (struct insn){ { 0, 0 } }), 2, 0, 1, VTA_ACCESS_INSN, 0);
+	check_edge(s, nothing, 2, 0, 1, VTA_ACCESS_INSN, VTA_FAULT_NONE, 0);
+	for (size_t r = 0; r < sizeof(reasons) / sizeof(reasons[0]); r++)
+		check_edge(s, nothing, 1, 1u << 31, 0, VTA_ACCESS_INSN, reasons[r],
+			   (1u << 31) - 16);
 }
 
 /* ---- The state between runs ---------------------------------------------- */
@@ -388,9 +401,12 @@ static void save_states(struct streams *s, struct states *states)
 typedef enum core_result move_fn(struct core *core, const struct core_mem_ops *ops, void *priv,
 				 uint32_t addr, struct core_fault *fault);
 
-/* Only the first @size bytes of the state are there: the header's move faults, at least. */
+/*
+ * Only the first @size bytes of the state are there, and memory refuses others for @refusal: the
+ * header's move faults, at least.
+ */
 static void check_state_fault(struct streams *s, struct states *states, move_fn *move,
-			      uint32_t size)
+			      uint32_t size, enum vta_fault_reason refusal)
 {
 	struct core_fault fault[WAYS];
 	enum core_result result[WAYS];
@@ -403,14 +419,17 @@ static void check_state_fault(struct streams *s, struct states *states, move_fn 
 		assert_int_equal(core_restore(c->core[w], &flat_ops, mem, STREAMS_BASE, &fault[w]),
 				 CORE_DONE);
 		mem->size = size;
+		mem->refusal = refusal;
 		result[w] = move(c->core[w], &flat_ops, mem, STREAMS_BASE, &fault[w]);
 		mem->size = states->size;
 	}
 	assert_int_equal(result[WAY_RTL], result[WAY_C]);
 	if (size <= STATE_HEADER)
 		assert_int_equal(result[WAY_C], CORE_FAULT);
-	if (result[WAY_C] == CORE_FAULT)
+	if (result[WAY_C] == CORE_FAULT) {
+		assert_int_equal(fault[WAY_C].reason, refusal);
 		assert_memory_equal(&fault[WAY_C], &fault[WAY_RTL], sizeof(fault[0]));
+	}
 }
 
 /* Each core takes over the other's state in the middle of a seed's streams, tokens with it. */
@@ -418,7 +437,7 @@ static void test_state(struct streams *s)
 {
 	struct cores *c = s->self;
 	struct states states = { .size = core_state_size(s->cfg) };
-	const uint32_t sizes[] = { 0, STATE_HEADER, states.size - 1 };
+	const uint32_t sizes[] = { 0, STATE_HEADER, states.size - 1, STATE_HEADER };
 	uint8_t *image = calloc(1, states.size);
 	struct core_fault fault;
 
@@ -442,8 +461,8 @@ static void test_state(struct streams *s)
 		save_states(s, &states);
 
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-			check_state_fault(s, &states, core_save, sizes[i]);
-			check_state_fault(s, &states, core_restore, sizes[i]);
+			check_state_fault(s, &states, core_save, sizes[i], reasons[i]);
+			check_state_fault(s, &states, core_restore, sizes[i], reasons[i]);
 		}
 		check_another(s);
 	}
