@@ -15,8 +15,8 @@ struct configs {
 };
 
 /*
- * Loads all of tests/emu/configs, in the order of their names, from the top of the source tree.
- * Ends the program if one is refused or there are too few.
+ * Loads all of tests/emu/configs, in the order of their names, from the top of the source tree; or
+ * the files of the pattern $VTA_CONFIGS. Ends the program if one is refused or there are too few.
  */
 void configs_load(struct configs *configs);
 

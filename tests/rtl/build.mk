@@ -90,7 +90,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
 
 .PHONY: rtl-coverage
-rtl-coverage: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## lines of the core's RTL that tests reach; KINDS="line toggle": changes of bits, too
+rtl-coverage: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## lines and bits of the core's RTL that tests reach; KINDS=line: lines alone
 	@tests/rtl/coverage.sh $(KINDS)
 
 # Changes of the RTL that the streams must find: a model of three configurations, and some 300 runs.
