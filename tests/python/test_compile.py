@@ -294,7 +294,10 @@ class Compile(unittest.TestCase):
     def test_progress_is_reported_and_may_end_it(self):
         steps = []
         self.compiled(network(), IMAGES, progress=lambda *step: steps.append(step))
-        self.assertIn(("calibrating", COUNT, COUNT), steps)
+        # Of images that the choice of ranges has run, the values are kept.
+        done, total = [step[1:] for step in steps if step[0] == "calibrating"][-1]
+        self.assertEqual(done, total)
+        self.assertIn(total, range(1, COUNT + 1))
         self.assertEqual(steps[0], ("shape", 0, 1))
         self.assertEqual(steps[-1][0], "lowering")
         calls = []
