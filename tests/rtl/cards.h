@@ -80,7 +80,7 @@ struct pair {
 	bool held;
 };
 
-#define for_each_side(s, p)	for (struct side *s = (p)->side; s < (p)->side + SIDES; s++)
+#define for_each_side(s, p)	for (struct side *(s) = (p)->side; (s) < (p)->side + SIDES; (s)++)
 
 extern const char * const side_names[SIDES];
 extern const char * const mode_names[MODES];

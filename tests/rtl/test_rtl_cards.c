@@ -333,7 +333,7 @@ static void submit(struct pair *p)
 			rig_doorbell(&s->rig, q->n, (uint32_t)q->submitted);
 }
 
-/* Registers of a card's own time and traffic, and those that an access of 64 bits reads with them. */
+/* Registers of a card's own time and traffic, and what an access of 64 bits reads with them. */
 static bool is_own(uint32_t off)
 {
 	return (off & ~7u) == REG_TIME_LO || (off & ~7u) == REG_HEARTBEAT ||
