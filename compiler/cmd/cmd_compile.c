@@ -445,8 +445,8 @@ static void use_random(struct compile *c)
 	c->quant.random_inputs = VTAC_RANDOM_INPUTS;
 	cmd_progress_plan(VTAC_RANDOM_INPUTS, count_images(c->measure));
 	progress_clear();
-	fprintf(stderr, "vtac: WARNING: %s Give typical inputs by --calibrate, and others by --measure "
-		"to see how near the results are.\n", vtac_random_text(text));
+	fprintf(stderr, "vtac: WARNING: %s Give typical inputs by --calibrate, and others by "
+		"--measure to see how near the results are.\n", vtac_random_text(text));
 }
 
 /* Compile variant @i, or print its graph after a pass. */

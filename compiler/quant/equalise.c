@@ -13,8 +13,8 @@
  * a scale for each channel's weights, so what only such ones read is equalised wholly. (Unless an
  * activation has a limit, which would clip what other images have beyond the ranges.)
  *
- * Inputs of merged sums (merge_conv_add.c) are made to reach equally far in any case. The network is
- * not run again: stats and Hessians are divided, too.
+ * Inputs of merged sums (merge_conv_add.c) are made to reach equally far in any case. The network
+ * is not run again: stats and Hessians are divided, too.
  */
 #include <math.h>
 #include <string.h>

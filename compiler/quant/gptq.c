@@ -361,8 +361,8 @@ static void fill_matrix(double *l, const struct factor *f, const float *sum, int
 }
 
 /*
- * The values of row @k of L left of the diagonal, of which there are k, in an n x n matrix: they are
- * the last of the k-th row from the end.
+ * The values of row @k of L left of the diagonal, of which there are k, in an n x n matrix: they
+ * are the last of the k-th row from the end.
  */
 static float *row_of(float *sum, int64_t n, int64_t k)
 {

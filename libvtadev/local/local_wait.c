@@ -2,9 +2,9 @@
 /*
  * local_wait.c - waiting for queues of cards in the process
  *
- * A wait that sleeps has an alarm, and a waiter at each of its queues. The card rings the alarm when
- * a waiter's number is reached, or never will be. An alarm is a condition, which takes a system call
- * to sleep and one to wake; if a file can cancel the wait, too, it is an eventfd.
+ * A wait that sleeps has an alarm, and a waiter at each of its queues. The card rings the alarm
+ * when a waiter's number is reached, or never will be. An alarm is a condition, which takes a
+ * system call to sleep and one to wake; if a file can cancel the wait, too, it is an eventfd.
  */
 #include <errno.h>
 #include <fcntl.h>

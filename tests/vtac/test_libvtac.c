@@ -430,7 +430,7 @@ TEST(random_inputs_are_warned_of)
 	how.priv = &warnings;
 	assert_int_equal(vtac_net_compile(net, &how, &image, &size), 0);
 	assert_int_equal(warnings.count, 1);
-	assert_non_null(strstr(warnings.text, "no images, so ranges of values are those of 8 random"));
+	assert_non_null(strstr(warnings.text, "no images, so ranges of values are those of 8"));
 	assert_non_null(memmem(image, size, "of 8 random inputs: accuracy not known", 38));
 	free(image);
 	/* No range is needed in floats. */

@@ -334,7 +334,7 @@ static void spread(struct vtac_node *conv, bool in)
 	}
 }
 
-/* Of ranges that differ by 2^8, half is left where sums of channels read, none by channels alone. */
+/* Of ranges that differ by 2^8, half is left for sums of channels, none for channels alone. */
 TEST(channels_that_are_read_alone_are_equalised_wholly)
 {
 	const struct vtac_images images = { .count = 4, .read = random_image };
@@ -1039,7 +1039,7 @@ TEST(each_image_counts_once_after_a_search)
 		assert_int_equal(got.count, all.count);
 		assert_true(got.lo == all.lo && got.hi == all.hi);
 		for (int64_t c = 0; c < all.channels; c++)
-			assert_float_equal(got.mean[c], all.mean[c], 1e-6);
+			assert_float_equal(got.mean[c], all.mean[c], 0.000001);
 		free(all.mean);
 		free(got.mean);
 	}

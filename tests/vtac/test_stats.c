@@ -265,9 +265,12 @@ static double error_by(const struct vtac_node *node, const int8_t *q)
 			int c = at / 36, y = at / 6 % 6, col = at % 6;
 			double off = 0;
 
-			for (int k = 0; k < TAPS; k++)
+			for (int k = 0; k < TAPS; k++) {
+				int from = k / 9 * 64 + (y + k / 3 % 3) * 8 + col + k % 3;
+
 				off += (q[c * TAPS + k] * 0.03 - (double)w[c * TAPS + k]) *
-					(double)values[k / 9 * 64 + (y + k / 3 % 3) * 8 + col + k % 3];
+					(double)values[from];
+			}
 			sum += off * off;
 		}
 	}
