@@ -276,7 +276,7 @@ static int values_of(struct vtac_graph *g, const struct vtac_node *node, unsigne
 	for (*x = 0; *x < 2; ++*x)
 		if (!node->in[*x]->data && vtac_same_shape(node->in[*x], node->out[0]))
 			break;
-	if (*x == 2 || (node->op == VTAC_SUB && *x))
+	if (*x == 2 || !node->in[1 - *x]->data || (node->op == VTAC_SUB && *x))
 		return 0;
 	if (channel_values(g, node->in[1 - *x], node->out[0], values))
 		return -1;

@@ -186,6 +186,7 @@ static void unlink_waiters(struct wait *wait)
 				at = &(*at)->next;
 			*at = point->waiter.next;
 		}
+		point->waiter.alarm = NULL;
 		pthread_mutex_unlock(&point->card->lock);
 	}
 	wait->linked = false;
