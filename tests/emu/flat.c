@@ -21,6 +21,11 @@ static uint8_t *flat_at(const struct flat *flat, uint32_t addr, size_t len, uint
 	return flat->bytes + (addr - flat->base);
 }
 
+static enum vta_fault_reason refusal(const struct flat *flat)
+{
+	return flat->refusal ? flat->refusal : VTA_FAULT_PAGE;
+}
+
 static enum vta_fault_reason flat_read(void *priv, uint32_t addr, void *buf, size_t len,
 				       enum vta_access access, uint32_t *fault_addr)
 {
@@ -28,7 +33,7 @@ static enum vta_fault_reason flat_read(void *priv, uint32_t addr, void *buf, siz
 	struct flat *flat = priv;
 
 	if (!at)
-		return flat->refusal;
+		return refusal(flat);
 	memcpy(buf, at, len);
 	if (access == VTA_ACCESS_INSN)
 		flat->fetched += len;
@@ -43,7 +48,7 @@ static enum vta_fault_reason flat_write(void *priv, uint32_t addr, const void *b
 
 	(void)access;
 	if (!at)
-		return flat->refusal;
+		return refusal(flat);
 	memcpy(at, buf, len);
 	return VTA_FAULT_NONE;
 }
@@ -64,8 +69,7 @@ const struct core_mem_ops flat_ops = {
 
 void flat_init(struct flat *flat, uint32_t base, uint32_t size, const uint8_t *image)
 {
-	*flat = (struct flat){ .bytes = malloc(size), .base = base, .size = size,
-			       .refusal = VTA_FAULT_PAGE };
+	*flat = (struct flat){ .bytes = malloc(size), .base = base, .size = size };
 	if (!flat->bytes)
 		abort();
 	memcpy(flat->bytes, image, size);

@@ -12,10 +12,10 @@ struct flat {
 	uint64_t stop_after;	/* stop() returns true from this call on; 0: never */
 	uint64_t stops;		/* times that stop() was asked */
 	uint64_t fetched;	/* bytes of instructions that the core has read */
-	enum vta_fault_reason refusal;	/* of addresses outside of the range */
+	enum vta_fault_reason refusal;	/* of addresses outside of the range; 0: PAGE */
 };
 
-/* With a struct flat as their priv: addresses outside of the range fault, PAGE at first. */
+/* With a struct flat as their priv: addresses outside of the range fault. */
 extern const struct core_mem_ops flat_ops;
 
 void flat_init(struct flat *flat, uint32_t base, uint32_t size, const uint8_t *image);
