@@ -45,10 +45,17 @@ struct noise {
 	double card, outputs;
 };
 
+/* Some of the user's images: image @i is that of number @at(@t, @i). */
+struct subset {
+	const struct search *t;
+	unsigned int (*at)(const struct search *t, unsigned int i);
+};
+
 struct search {
 	const struct vtac_options *opt;
 	struct vtac_graph *g;		/* the float graph, residuals split */
 	struct vtac_images calib, eval;
+	struct subset of_calib, of_eval;
 	/* By split and merge: the graph with stats of the calibration set, or NULL */
 	struct vtac_graph *graphs[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1];
 	struct vtac_quant_options best;
@@ -89,14 +96,6 @@ static unsigned int eval_image(const struct search *t, unsigned int i)
 	return (unsigned int)((uint64_t)i * t->opt->images->count / t->eval.count);
 }
 
-static int read_eval(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
-{
-	const struct search *search = priv;
-	const struct vtac_images *all = search->opt->images;
-
-	return all->read(all->priv, eval_image(search, i), t, values);
-}
-
 /* The calibration set is spread over the other images. */
 static unsigned int calib_image(const struct search *t, unsigned int i)
 {
@@ -116,35 +115,27 @@ static unsigned int other_image(const struct search *t, unsigned int i)
 	return i;
 }
 
-static int read_other(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+static int read_subset(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
-	const struct search *search = priv;
-	const struct vtac_images *all = search->opt->images;
+	const struct subset *s = priv;
+	const struct vtac_images *all = s->t->opt->images;
 
-	return all->read(all->priv, other_image(search, i), t, values);
+	return all->read(all->priv, s->at(s->t, i), t, values);
 }
 
-static unsigned int number_other(void *priv, unsigned int i)
+static unsigned int number_in_subset(void *priv, unsigned int i)
 {
-	return other_image(priv, i);
+	const struct subset *s = priv;
+
+	return s->at(s->t, i);
 }
 
-static int read_calib(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
+static struct vtac_images subset_images(struct subset *s, unsigned int count)
 {
-	const struct search *search = priv;
-	const struct vtac_images *all = search->opt->images;
-
-	return all->read(all->priv, calib_image(search, i), t, values);
-}
-
-static unsigned int number_eval(void *priv, unsigned int i)
-{
-	return eval_image(priv, i);
-}
-
-static unsigned int number_calib(void *priv, unsigned int i)
-{
-	return calib_image(priv, i);
+	return (struct vtac_images) {
+		.count = count, .read = read_subset, .number = number_in_subset, .priv = s,
+		.error = s->t->opt->images->error,
+	};
 }
 
 /* Run the passes behind this one on @g up to stats, with options @how and the calibration set. */
@@ -597,15 +588,11 @@ static void choose_sets(struct search *t)
 
 	if (n < 2)
 		return;
-	t->eval = (struct vtac_images) {
-		.count = n / 3 ? n / 3 : 1, .read = read_eval, .number = number_eval, .priv = t,
-		.error = t->opt->images->error,
-	};
+	t->of_eval = (struct subset) { t, eval_image };
+	t->eval = subset_images(&t->of_eval, n / 3 ? n / 3 : 1);
 	t->eval.count = at_most(t->eval.count, fmin(EVAL_IMAGES, EVAL_WORK / work));
-	t->calib = (struct vtac_images) {
-		.count = n - t->eval.count, .read = read_calib, .number = number_calib, .priv = t,
-		.error = t->opt->images->error,
-	};
+	t->of_calib = (struct subset) { t, calib_image };
+	t->calib = subset_images(&t->of_calib, n - t->eval.count);
 	t->calib.count = at_most(t->calib.count, fmin(CALIB_IMAGES, CALIB_WORK / work));
 }
 
@@ -674,11 +661,10 @@ static int become_best(struct search *t, struct vtac_graph *g)
 {
 	struct vtac_graph **best = &t->graphs[t->best.split][t->best.merge];
 	struct vtac_graph **base = &t->graphs[VTAC_SPLIT_NONE][t->best.merge];
+	struct subset of_others = { t, other_image };
+	const struct vtac_images others =
+		subset_images(&of_others, t->opt->images->count - t->calib.count);
 	struct vtac_options opt = *t->opt;
-	const struct vtac_images others = {
-		.count = t->opt->images->count - t->calib.count, .read = read_other,
-		.number = number_other, .priv = t, .error = t->opt->images->error,
-	};
 
 	if (!*best)
 		return 0;
