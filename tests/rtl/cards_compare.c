@@ -81,7 +81,7 @@ static void compare_page(struct pair *p, const struct queue *q)
 	SAME(p, "fault's context", q->n, c->fault.context, rtl->fault.context);
 }
 
-/* For whoever looks into it: the descriptors that the ring still has. */
+/* Print the queue and the descriptors that its ring still has, to explain a difference. */
 void show_queue(struct pair *p, unsigned int n)
 {
 	const struct queue *q = &p->queue[n % QUEUES];

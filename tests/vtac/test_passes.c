@@ -102,7 +102,7 @@ TEST(constants_of_channels_go_to_later_convolutions)
 	}
 }
 
-/* What a function is constant for is clipped before it, once, and not if others read it. */
+/* Values for which a function is constant are clipped before it, once, not if others read them. */
 TEST(inputs_of_functions_reach_as_far_as_they_matter)
 {
 	for (unsigned int c = 0; c < 6; c++) {
