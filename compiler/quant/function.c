@@ -538,7 +538,7 @@ int fit_function(struct quantiser *q, struct vtac_node *node)
 	set_target(q, node, &f->target);
 	try_forms(f);
 	err = f->best.formula.count ? keep_best(q, node, f) :
-		vtac_fail(q->g, node, "The card cannot compute its function at these scales.");
+		unfit(q, node, "The card cannot compute its function at these scales.");
 	free(f);
 	return err;
 }

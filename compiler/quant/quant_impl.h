@@ -111,7 +111,17 @@ bool may_shift_zero(const struct quantiser *q, const struct vtac_tensor *t);
 /* scales.c: choose the scale of every activation on the card. */
 int choose_scales(struct quantiser *q);
 
-/* weights.c: quantise a convolution or matrix product, and set its output stage. */
+/*
+ * requantize.c: note why @node has no integers for its scales, as a sentence of up to 199 bytes:
+ * the CPU computes it. Returns 1, or -1 without memory.
+ */
+int unfit(struct quantiser *q, struct vtac_node *node, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * weights.c: quantise a convolution or matrix product, and set its output stage. Returns 0, 1 as
+ * unfit(), or -1.
+ */
 int quantise_sums(struct quantiser *q, struct vtac_node *node);
 
 /*
@@ -122,7 +132,7 @@ int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_te
 
 /*
  * function.c: fit a formula to a function of one tensor, for the scales of its input and output.
- * Each result is at most a step from the exact one, rounded.
+ * Each result is at most a step from the exact one, rounded. Returns 0, 1 as unfit(), or -1.
  */
 int fit_function(struct quantiser *q, struct vtac_node *node);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The pass `requantize`: integer weights (weights.c) and output stages of the card's nodes. A node
- * without weights has one multiplier of 15 bits and a shift.
+ * without weights has one multiplier of 15 bits and a shift. The CPU gets nodes whose scales leave
+ * no such integers.
  */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "crew.h"
@@ -12,6 +15,18 @@
 
 #define MUL_MAX		32767
 #define SHIFT_MAX	15	/* half of the step is an immediate of 16 bits */
+
+int unfit(struct quantiser *q, struct vtac_node *node, const char *format, ...)
+{
+	char text[200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	node->why = vtac_text(q->g, "%s", text);
+	return node->why ? 1 : -1;
+}
 
 /*
  * Set the limits of what the rounding of another tensor leaves. It widens the range of a tensor
@@ -69,9 +84,9 @@ static int set_factor(struct quantiser *q, struct vtac_node *node, double factor
 		mul = 1;
 	}
 	if (mul > MUL_MAX || mul < 1 || (double)most * mul + exp2(shift) > INT32_MAX)
-		return vtac_fail(q->g, node,
-				 "The scales of its inputs and output are too far apart (a factor of %g).",
-				 factor);
+		return unfit(q, node,
+			     "The scales of its inputs and output are too far apart (a factor of %g).",
+			     factor);
 	node->post.mul = filled(q->g, 1, (int32_t)mul);
 	node->post.shift = filled(q->g, 1, shift);
 	node->post.round = shift > 0;
@@ -109,7 +124,7 @@ static int requantize_add(struct quantiser *q, struct vtac_node *node)
 	int64_t most;
 
 	if (fabsf(log2f(sa / sb) - (float)apart) > 0.001f || abs(apart) > 16)
-		return vtac_fail(q->g, node, "Its operands' scales differ by no power of two.");
+		return unfit(q, node, "Its operands' scales differ by no power of two.");
 	places = q->zero[a->id] || q->zero[b->id] || q->zero[node->out[0]->id] ? OFFSET_PLACES : 0;
 	do {
 		node->post.a_shift = (unsigned int)(places + (apart > 0 ? apart : 0));
@@ -120,8 +135,8 @@ static int requantize_add(struct quantiser *q, struct vtac_node *node)
 				      exp2(node->post.b_shift) * q->zero[b->id], factor) &&
 		 places-- > 0);
 	if (places < 0)
-		return vtac_fail(q->g, node,
-				 "The scales of its operands are too far apart for their zero points.");
+		return unfit(q, node,
+			     "The scales of its operands are too far apart for their zero points.");
 	most = (most_of(q, a) << node->post.a_shift) + (most_of(q, b) << node->post.b_shift) +
 	       abs(node->post.offset);
 	return set_factor(q, node, factor, most);
@@ -141,8 +156,8 @@ static int requantize_product(struct quantiser *q, struct vtac_node *node)
 	const struct vtac_tensor *a = node->in[0], *b = node->in[1];
 
 	if (node->attr.batch_gemm.alpha <= 0)
-		return vtac_fail(q->g, node, "Its factor %g is not positive.",
-				 (double)node->attr.batch_gemm.alpha);
+		return unfit(q, node, "Its factor %g is not positive.",
+			     (double)node->attr.batch_gemm.alpha);
 	return set_factor(q, node, (double)q->scale[a->id] * q->scale[b->id] /
 				   q->scale[node->out[0]->id] *
 				   (double)node->attr.batch_gemm.alpha,
@@ -156,10 +171,11 @@ static int requantize_average(struct quantiser *q, struct vtac_node *node)
 
 	struct vtac_packed s = vtac_packed_shape(node->out[0]);
 	int32_t zy = q->zero[node->out[0]->id], bias;
+	int err = set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id] /
+				      (double)count, 2 * most_of(q, x) * count);
 
-	if (set_factor(q, node, (double)q->scale[x->id] / q->scale[node->out[0]->id] /
-				(double)count, 2 * most_of(q, x) * count))
-		return -1;
+	if (err)
+		return err;
 	bias = zy * (1 << node->post.shift[0]) -
 	       node->post.mul[0] * (int32_t)count * q->zero[x->id];
 	if (bias)
@@ -176,8 +192,7 @@ static int requantize_one(struct quantiser *q, struct vtac_node *node)
 
 	node->post.a_shift = (unsigned int)places;
 	if (!set_offset(q, node, exp2(places) * q->zero[x->id], factor))
-		return vtac_fail(q->g, node,
-				 "The scales of its input and output are too far apart.");
+		return unfit(q, node, "The scales of its input and output are too far apart.");
 	return set_factor(q, node, factor, (most_of(q, x) << places) + abs(node->post.offset));
 }
 
@@ -249,6 +264,42 @@ static void factorise_node(void *arg, unsigned int i)
 			return;
 }
 
+static bool is_of_pair(const struct vtac_tensor *t)
+{
+	return t && (t->coarse || vtac_rest_of(t));
+}
+
+/* A sum that was merged is two in another candidate, and parts of a pair have no meaning alone. */
+static bool may_leave(const struct vtac_node *node)
+{
+	for (unsigned int i = 0; i < node->n_in; i++)
+		if (is_of_pair(node->in[i]))
+			return false;
+	for (unsigned int i = 0; i < node->n_out; i++)
+		if (is_of_pair(node->out[i]))
+			return false;
+	return !node->joins;
+}
+
+/* Let the CPU compute @node with floats, whose reason node->why has. */
+static int leave_to_cpu(struct quantiser *q, struct vtac_node *node)
+{
+	const char *why = node->why;
+
+	if (!may_leave(node)) {
+		node->why = NULL;
+		return vtac_fail(q->g, node, "%s", why);
+	}
+	node->device = VTAC_CPU;
+	node->cycles = 0;
+	node->post = (struct vtac_post){ .mul = NULL };
+	for (unsigned int i = 0; i < node->n_out; i++) {
+		q->lo[node->out[i]->id] = least_of(q, node->out[i]);
+		q->hi[node->out[i]->id] = q->in_top;
+	}
+	return 0;
+}
+
 int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	struct quantiser *q = g->quantiser;
@@ -266,7 +317,7 @@ int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt)
 			err = quantise_sums(q, node);
 		else
 			err = requantize_node(q, node);
-		if (err)
+		if (err < 0 || (err && leave_to_cpu(q, node)))
 			return -1;
 	}
 	return 0;

@@ -325,8 +325,8 @@ static int free_scales(struct sums *s)
 		return shift;
 	}
 	if (shift < 0)
-		return vtac_fail(s->q->g, s->node,
-				 "Its sums do not fit 32 bits: weights or bias are too large for its output's range.");
+		return unfit(s->q, s->node,
+			     "Its sums do not fit 32 bits: weights or bias are too large for its output's range.");
 	return 0;
 }
 
@@ -662,9 +662,11 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 		err = residual_scales(&s) ? 0 : joint_scales(&s);
 	else
 		err = given_scales(&s) ? 0 : free_scales(&s);
-	if (err > 0)
-		return vtac_fail(q->g, node, "Its residual cannot be aligned with its sums.");
-	if (err || (node->hessian && round_together(&s)) || keep_weights(&s))
+	if (err > 0 && s.sr > 0)
+		return unfit(q, node, "Its residual cannot be aligned with its sums.");
+	if (err)
+		return err;
+	if ((node->hessian && round_together(&s)) || keep_weights(&s))
 		return -1;
 	if (!(s.sr > 0))
 		move_biases(&s);

@@ -425,7 +425,7 @@ int main(int argc, char **argv)
 	struct vtac_quant_options how = { 0 };
 	struct vtac_options opt = { .quant = &how };
 	struct test test = { .mask = NAN };
-	struct vtac_shape_option batch = { .rank = 4 };
+	struct vtac_shape_option batch = { .rank = 0 };
 	struct vtac_images images = { .read = read_calib, .priv = &test };
 	struct goals goals = { .worse = 1, .lose = 100, .sqnr = -INFINITY }, got;
 	unsigned int count = 0, first = 0, card = 0;
@@ -529,7 +529,8 @@ int main(int argc, char **argv)
 	if (argc - optind > 3)
 		read_labels(&test, argv[optind + 3]);
 	batch.dims[0] = 1;
-	for (int i = 1; i < 4; i++)
+	batch.rank = test.images.npy.rank;
+	for (int i = 1; i < batch.rank; i++)
 		batch.dims[i] = test.images.npy.dims[i];
 	opt.shapes = &batch;
 	opt.n_shapes = 1;

@@ -17,4 +17,6 @@ $(call program,$(VTAC_ACCURACY),tests/vtac/programs/accuracy.c,$$(VTAC_PROG_FLAG
 	$(VTAC_PROG_HELPERS) $(VTAC_A) $(OPS_A) $(EMU_LIB),$$(VTAC_LIBS) $$(EMU_LIBS))
 
 CHECK_PROGRAMS += $(VTAC_ACCURACY)
-CHECKS += "vtac-models=tests/vtac/programs/models.sh -n 500 $(VTAC_ACCURACY) mnist ppocr"
+CHECKS += \
+	"vtac-scales=tests/vtac/scales.py $(VTAC_BIN) $(VTAC_ACCURACY)" \
+	"vtac-models=tests/vtac/programs/models.sh -n 500 $(VTAC_ACCURACY) mnist ppocr"
