@@ -161,10 +161,13 @@ struct vtac_batch_gemm {
 };
 
 /* The operator in the file, and its attributes. Gone with shapes. */
-enum vtac_reshape_kind { VTAC_TO_SHAPE, VTAC_FLATTEN, VTAC_SQUEEZE, VTAC_UNSQUEEZE };
+enum vtac_reshape_kind {
+	VTAC_TO_SHAPE, VTAC_FLATTEN, VTAC_SQUEEZE, VTAC_UNSQUEEZE,
+	VTAC_ALONG,		/* a list becomes one along an axis of the second input */
+};
 struct vtac_reshape {
 	enum vtac_reshape_kind kind;
-	int axis;		/* FLATTEN */
+	int axis;		/* FLATTEN, ALONG */
 	bool allow_zero;	/* TO_SHAPE: 0 is a size, not the input's size */
 };
 

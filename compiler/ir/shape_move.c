@@ -350,18 +350,56 @@ static int unsqueeze(struct vtac_graph *g, struct vtac_node *node, int n, const 
 	return rank;
 }
 
+/*
+ * A list, of values for places along an axis of a tensor, gets the dimensions behind that axis;
+ * other shapes stay. All must fit the tensor without making it larger.
+ */
+static int along(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
+{
+	const struct vtac_tensor *x = node->in[0], *of = node->in[1];
+	int rank = x->rank, axis;
+
+	memcpy(dims, x->dims, sizeof(x->dims));
+	if (vtac_elements(x) == 1)
+		return rank <= of->rank ? rank : 0;
+	if (rank == 1) {
+		if (node->attr.reshape.axis == VTAC_RANK_MAX)
+			return vtac_fail(g, node, "It has %lld scales or zero points of a tensor; "
+					 "one is supported.", (long long)vtac_elements(x));
+		if (shape_axis(g, node, node->attr.reshape.axis, of->rank, &axis))
+			return -1;
+		rank = of->rank - axis;
+		for (int i = 1; i < rank; i++)
+			dims[i] = 1;
+	}
+	for (int i = 1; i <= rank; i++) {
+		int64_t have = dims[rank - i];
+
+		if (i > of->rank || (have != 1 && have != of->dims[of->rank - i]))
+			return vtac_fail(g, node,
+					 "It has %lld scales or zero points along a dimension of "
+					 "%lld values.", (long long)have,
+					 i > of->rank ? 1LL : (long long)of->dims[of->rank - i]);
+	}
+	return rank;
+}
+
 int shape_reshape(struct vtac_graph *g, struct vtac_node *node)
 {
+	bool is_along = node->attr.reshape.kind == VTAC_ALONG;
 	int64_t v[VTAC_RANK_MAX], dims[VTAC_RANK_MAX];
 	int n, rank;
 
 	if (node->n_in < 2)
 		return vtac_elements(node->out[0]) == vtac_elements(node->in[0]) ? 0 :
 			vtac_fail(g, node, "Its shape does not hold its input's values.");
-	n = shape_ints(g, node, 1, v, VTAC_RANK_MAX);
+	n = is_along ? 0 : shape_ints(g, node, 1, v, VTAC_RANK_MAX);
 	if (n == -2)
 		return -1;
 	switch (node->attr.reshape.kind) {
+	case VTAC_ALONG:
+		rank = along(g, node, dims);
+		break;
 	case VTAC_TO_SHAPE:
 		rank = n < 0 ? vtac_fail(g, node,
 					 "It has no shape.") : to_shape(g, node, n, v, dims);

@@ -119,7 +119,10 @@ const struct onnx_op *onnx_find_op(const char *domain, const char *name);
 /* @x in float. Per-channel scales are along @axis. */
 struct vtac_tensor *onnx_dequantize(struct onnx_node *n, struct vtac_tensor *x,
 				    struct vtac_tensor *scale, struct vtac_tensor *zero, int axis);
-/* Likewise with a scale or zero point that may be computed, and is one number then. */
+/*
+ * Likewise with scales or zero points that may be computed, or have all dimensions, each 1 or x's.
+ * An @axis of VTAC_RANK_MAX is none: there is one number.
+ */
 struct vtac_tensor *onnx_floats(struct onnx_node *n, struct vtac_tensor *x,
 				struct vtac_tensor *scale, struct vtac_tensor *zero, int axis);
 

@@ -242,10 +242,10 @@ static int read_qgemm(struct onnx_node *n)
 	return input(n, 7) ? finish_quantized(n, y, 7) : finish(n, 0, y);
 }
 
-/* a, b, their scales, their zero points, [bias] */
+/* a, b, their scales, their zero points, [bias]: lists are of columns, those of a as well. */
 static int read_matmul_integer_to_float(struct onnx_node *n)
 {
-	struct vtac_tensor *a = onnx_floats(n, n->in[0], input(n, 2), input(n, 4), -2);
+	struct vtac_tensor *a = onnx_floats(n, n->in[0], input(n, 2), input(n, 4), -1);
 	struct vtac_tensor *b = onnx_floats(n, input(n, 1), input(n, 3), input(n, 5), -1);
 
 	return finish(n, 0, sum(n, onnx_two(n, VTAC_MATMUL, a, b), input(n, 6)));

@@ -115,22 +115,44 @@ static struct vtac_tensor *quantized_of(const struct vtac_tensor *q,
 	return made_of(ratio, VTAC_DIV, 0);
 }
 
+/* A constant that a node can have as the scales or zero points of an axis, or of all. */
+static bool is_list(const struct vtac_tensor *t)
+{
+	return t->data && t->rank <= 1;
+}
+
+/* @values, scales or zero points of @x along the axis, so that they meet theirs of its values. */
+static struct vtac_tensor *along(struct onnx_node *n, struct vtac_tensor *values,
+				 struct vtac_tensor *x, int axis)
+{
+	struct vtac_node *node;
+
+	if (!values || !values->rank)
+		return values;
+	node = onnx_of_two(n, VTAC_RESHAPE, values, x);
+	if (!node)
+		return NULL;
+	node->attr.reshape = (struct vtac_reshape){ .kind = VTAC_ALONG, .axis = axis };
+	return node->out[0];
+}
+
 struct vtac_tensor *onnx_floats(struct onnx_node *n, struct vtac_tensor *x,
 				struct vtac_tensor *scale, struct vtac_tensor *zero, int axis)
 {
-	struct vtac_tensor *rounded;
+	struct vtac_tensor *rounded, *y;
 
 	if (!x || !scale)
 		return NULL;
-	if (scale->data && (!zero || zero->data))
+	if (is_list(scale) && (!zero || is_list(zero)) &&
+	    (axis < VTAC_RANK_MAX || vtac_elements(scale) == 1))
 		return onnx_dequantize(n, x, scale, zero, axis);
 	rounded = quantized_of(x, scale, zero);
 	if (rounded)
 		return onnx_round(n, rounded);
-	x = onnx_cast(n, VTAC_F32, x);
+	y = onnx_cast(n, VTAC_F32, x);
 	if (zero)
-		x = onnx_two(n, VTAC_SUB, x, onnx_cast(n, VTAC_F32, zero));
-	return onnx_two(n, VTAC_MUL, x, scale);
+		y = onnx_two(n, VTAC_SUB, y, along(n, onnx_cast(n, VTAC_F32, zero), x, axis));
+	return onnx_two(n, VTAC_MUL, y, along(n, scale, x, axis));
 }
 
 static struct vtac_tensor *product(struct onnx_node *n, struct vtac_tensor *a,
@@ -143,10 +165,10 @@ static struct vtac_tensor *product(struct onnx_node *n, struct vtac_tensor *a,
 	return node->out[0];
 }
 
-/* A scale of 1 for each zero point of @zero, or for all if that is NULL or computed. */
+/* A scale of 1 for each zero point of @zero, or for all if that is NULL or no constant list. */
 static struct vtac_tensor *ones(struct onnx_node *n, const struct vtac_tensor *zero)
 {
-	int64_t count = zero && zero->data ? vtac_elements(zero) : 1;
+	int64_t count = zero && is_list(zero) ? vtac_elements(zero) : 1;
 	float *values = vtac_alloc(n->g, (uint64_t)count + 1, sizeof(*values));
 
 	for (int64_t i = 0; values && i < count; i++)
@@ -189,13 +211,13 @@ static int conv_attrs(struct onnx_node *n, struct vtac_node *node)
 
 /* out = quantise(@node's output) with the file's scale and zero point */
 static int end_quantized(struct onnx_node *n, const struct vtac_node *node,
-			 struct vtac_tensor *scale, struct vtac_tensor *zero)
+			 struct vtac_tensor *scale, struct vtac_tensor *zero, int axis)
 {
 	struct vtac_node *end = onnx_make(n, VTAC_QUANTIZE, 0);
 
 	if (!end || vtac_node_resize_in(n->g, end, 3))
 		return -1;
-	end->attr.axis.axis = 1;
+	end->attr.axis.axis = axis;
 	return vtac_node_set_in(n->g, end, 0, node->out[0]) ||
 	       vtac_node_set_in(n->g, end, 1, scale) || vtac_node_set_in(n->g, end, 2, zero) ?
 		-1 : 0;
@@ -217,17 +239,17 @@ static int read_qlinear_conv(struct onnx_node *n)
 		if (!bias || vtac_node_set_in(n->g, conv, 2, bias))
 			return -1;
 	}
-	return end_quantized(n, conv, in[6], in[7]);
+	return end_quantized(n, conv, in[6], in[7], 1);
 }
 
 static int read_qlinear_matmul(struct onnx_node *n)
 {
 	struct vtac_tensor **in = n->in;
 	struct vtac_node *node = between(n, VTAC_MATMUL, 2,
-					 onnx_dequantize(n, in[0], in[1], in[2], -2),
-					 onnx_dequantize(n, in[3], in[4], in[5], -1));
+					 onnx_floats(n, in[0], in[1], in[2], -2),
+					 onnx_floats(n, in[3], in[4], in[5], -1));
 
-	return node ? end_quantized(n, node, in[6], in[7]) : -1;
+	return node ? end_quantized(n, node, in[6], in[7], -1) : -1;
 }
 
 static int end_integer(struct onnx_node *n, const struct vtac_node *node)
@@ -241,26 +263,27 @@ static int end_integer(struct onnx_node *n, const struct vtac_node *node)
 	return vtac_node_set_in(n->g, end, 0, node->out[0]);
 }
 
+/* Zero points are along axes of the inputs. */
 static struct vtac_node *integer(struct onnx_node *n, enum vtac_op op, unsigned int n_in,
-				 int w_axis)
+				 int x_axis, int w_axis)
 {
 	struct vtac_tensor *x_zero = n->n_in > 2 ? n->in[2] : NULL;
 	struct vtac_tensor *w_zero = n->n_in > 3 ? n->in[3] : NULL;
 
-	return between(n, op, n_in, onnx_floats(n, n->in[0], ones(n, x_zero), x_zero, -2),
+	return between(n, op, n_in, onnx_floats(n, n->in[0], ones(n, x_zero), x_zero, x_axis),
 		       onnx_floats(n, n->in[1], ones(n, w_zero), w_zero, w_axis));
 }
 
 static int read_conv_integer(struct onnx_node *n)
 {
-	struct vtac_node *conv = integer(n, VTAC_CONV, 3, 0);
+	struct vtac_node *conv = integer(n, VTAC_CONV, 3, VTAC_RANK_MAX, 0);
 
 	return conv && !conv_attrs(n, conv) ? end_integer(n, conv) : -1;
 }
 
 static int read_matmul_integer(struct onnx_node *n)
 {
-	struct vtac_node *node = integer(n, VTAC_MATMUL, 2, -1);
+	struct vtac_node *node = integer(n, VTAC_MATMUL, 2, -2, -1);
 
 	return node ? end_integer(n, node) : -1;
 }

@@ -84,6 +84,9 @@ int sizes_reshape(struct sizes *s)
 	int64_t before = sizes_before(x, x->open), n = x->dims[x->open];
 	int found = -1;
 
+	/* The second input of ALONG is open. */
+	if (!x->size)
+		return 0;
 	for (int d = 0; d < y->rank; d++) {
 		int64_t m = y->dims[d];
 
