@@ -75,7 +75,8 @@ FUZZ_SHARE_values := 10
 FUZZ_SHARE_image := 2
 FUZZ_SHARE_lower := 1
 # Seeds of a target, beside the corpus that was kept.
-FUZZ_SEEDS_onnx = $(ONNX_NODES_DATA) tests/vtac/microsoft tests/vtac/control.py tests/vtac/hostile.py
+FUZZ_SEEDS_onnx = $(ONNX_NODES_DATA) tests/vtac/microsoft tests/vtac/control.py tests/vtac/hostile.py \
+	tests/vtac/opset_news.py
 # $(call libfuzzer,OPERATIONS,PROGRAM...): for tests/run
 libfuzzer = $(foreach p,$(2),$(call libfuzzer-one,$(1),$(p),$(patsubst parse-%,%,$(notdir $(p)))))
 libfuzzer-one = "fuzz-$(3)=tests/fuzz/libfuzzer.sh $(2) build/fuzz/$(3) $$(( $(1) / 100 * $(FUZZ_SHARE_$(3)) )) $(FUZZ_SEEDS_$(3))"
@@ -90,6 +91,7 @@ $(call program,$(FUZZ_CALLS),$(wildcard tests/fuzz/calls/*.c),\
 
 CHECK_PROGRAMS += $(FUZZ_REPLAYS) $(PARSER_BINS) $(FUZZ_CALLS)
 CHECKS += \
+	"fuzz-operators=tests/fuzz/operators.py $(FUZZ_SEEDS_onnx)" \
 	$(foreach t,$(FUZZ_TARGETS),"fuzz-$(t)=$(FUZZ_DIR)/replay-$(t) -n 3000 \
 		$(wildcard tests/fuzz/corpus/$(t)/*)") \
 	$(call libfuzzer,$(CHECK_OPS),$(PARSER_BINS)) \

@@ -2,18 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Models of what opsets 18 to 22 add to operators, with values computed by numpy.
 
-    opset_news.py OPSET OUT
+    opset_news.py OPSET OUT     write tests
+    opset_news.py -w DIRECTORY  write the models alone: a fuzzer starts from them
 
 Write tests of the additions of opsets up to OPSET to OUT, as libonnx-testdata has its own:
 a directory with model.onnx and test_data_set_0 for each, and OUT/list with their names. Prints
 how many. Debian's python3-onnx may be older than OPSET, so its checker is not asked.
+
+Older operators of which libonnx-testdata has no tests are here as well.
 """
 import math
 import os
 import sys
 
-import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+try:
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as error:
+    print(f"opset_news.py: {error}", file=sys.stderr)
+    sys.exit(sys.argv[1] != "-w")   # a fuzzer does without
 
 PICTURE = np.arange(2 * 3 * 5 * 4, dtype=np.float32).reshape(2, 3, 5, 4) % 17 - 5
 INT64 = np.int64
@@ -49,6 +56,16 @@ def linear_symmetric(x, axis, scale):
 
 def quantized(x, scale, low, high, zero):
     return np.clip(np.rint(x / scale) + zero, low, high)
+
+
+def group_norm(x, groups, scale, bias, epsilon):
+    """Each group of channels of an image, then a scale and a bias of each channel."""
+    parts = x.reshape(x.shape[0], groups, -1)
+    mean = parts.mean(-1, keepdims=True)
+    parts = (parts - mean) / np.sqrt(parts.var(-1, keepdims=True) + epsilon)
+    per_channel = (1, -1, 1, 1)
+    return (parts.reshape(x.shape) * scale.reshape(per_channel) +
+            bias.reshape(per_channel)).astype(np.float32)
 
 
 def news():
@@ -95,6 +112,33 @@ def news():
         {"axis": 1, "output_dtype": TensorProto.INT8, "block_size": 0}, \
         [x, np.float32([.05, .5, 2])], \
         [quantized(x, np.float32([.05, .5, 2]).reshape(3, 1, 1), -128, 127, 0).astype(np.int8)]
+    scale, bias = np.float32([2, -1, .5, 3]), np.float32([0, 1, -2, .25])
+    groups = np.arange(2 * 4 * 3 * 5, dtype=np.float32).reshape(2, 4, 3, 5) % 13
+    yield 21, "group_norm", "GroupNormalization", {"num_groups": 2, "epsilon": .01}, \
+        [groups, scale, bias], [group_norm(groups, 2, scale, bias, .01)]
+    yield 18, "mish", "Mish", {}, [x], [(x * np.tanh(np.log1p(np.exp(x)))).astype(np.float32)]
+    bits, others = np.int32([[5, -7, 0], [1 << 30, -1, 12]]), np.int32([3, 6, -1])
+    yield 18, "bitwise_and", "BitwiseAnd", {}, [bits, others], [bits & others]
+    yield 18, "bitwise_or", "BitwiseOr", {}, [bits, others], [bits | others]
+    yield 18, "bitwise_xor", "BitwiseXor", {}, [bits, others], [bits ^ others]
+    yield 18, "bitwise_not", "BitwiseNot", {}, [bits], [~bits]
+    yield 18, "bitwise_not_bytes", "BitwiseNot", {}, [np.uint8([0, 5, 255])], \
+        [np.uint8([255, 250, 0])]
+    yield 18, "lp_pool", "LpPool", {"kernel_shape": [2, 2], "p": 1, "dilations": [2, 1]}, [x], \
+        [sum(abs(x[:, :, i:x.shape[2] - 2 + i, j:x.shape[3] - 1 + j]) for i in (0, 2)
+             for j in (0, 1))]
+    yield 18, "lp_pool_pads", "LpPool", {"kernel_shape": [3, 2], "strides": [2, 2],
+                                         "pads": [1, 0, 1, 0]}, [x], \
+        [np.sqrt(np.square(np.pad(x, ((0, 0), (0, 0), (1, 1), (0, 0))))[:, :, [
+            [0, 1, 2], [2, 3, 4], [4, 5, 6]]].sum(3).reshape(2, 3, 3, 2, 2).sum(4))]
+    yield 18, "global_lp_pool", "GlobalLpPool", {"p": 1}, [x], \
+        [abs(x).sum(axis=(2, 3), keepdims=True)]
+    yield 18, "global_lp_pool_2", "GlobalLpPool", {}, [x], \
+        [np.sqrt(np.square(x).sum(axis=(2, 3), keepdims=True))]
+    yield 18, "lp_norm", "LpNormalization", {"axis": 1, "p": 1}, [x], \
+        [x / abs(x).sum(axis=1, keepdims=True)]
+    yield 18, "lp_norm_2", "LpNormalization", {}, [x], \
+        [x / np.sqrt(np.square(x).sum(axis=-1, keepdims=True))]
 
 
 def save_tensor(path, value):
@@ -107,9 +151,8 @@ def info(name, value):
     return helper.make_tensor_value_info(name, tensor.data_type, tensor.dims)
 
 
-def save(path, opset, operator, attributes, inputs, outputs):
-    data = os.path.join(path, "test_data_set_0")
-    os.makedirs(data)
+def file_of(opset, operator, attributes, inputs, outputs):
+    """The model's bytes: all inputs but the first are constants."""
     given = [(f"input_{i}", v) for i, v in enumerate(inputs) if v is not None]
     made = [(f"output_{i}", v) for i, v in enumerate(outputs)]
     node = helper.make_node(operator, ["" if v is None else f"input_{i}"
@@ -118,12 +161,25 @@ def save(path, opset, operator, attributes, inputs, outputs):
     graph = helper.make_graph([node], "news", [info(*given[0])], [info(*v) for v in made],
                               [numpy_helper.from_array(np.asarray(v), name)
                                for name, v in given[1:]])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    return helper.make_model(graph,
+                             opset_imports=[helper.make_opsetid("", opset)]).SerializeToString()
+
+
+def save(path, opset, operator, attributes, inputs, outputs):
+    data = os.path.join(path, "test_data_set_0")
+    os.makedirs(data)
     with open(os.path.join(path, "model.onnx"), "wb") as f:
-        f.write(model.SerializeToString())
+        f.write(file_of(opset, operator, attributes, inputs, outputs))
     save_tensor(os.path.join(data, "input_0.pb"), inputs[0])
-    for i, (_, value) in enumerate(made):
+    for i, value in enumerate(outputs):
         save_tensor(os.path.join(data, f"output_{i}.pb"), value)
+
+
+def write(directory):
+    """A file for each."""
+    for since, name, *rest in news():
+        with open(os.path.join(directory, f"news-{name}.onnx"), "wb") as f:
+            f.write(file_of(since, *rest))
 
 
 def main():
@@ -139,4 +195,7 @@ def main():
     print(len(made))
 
 
-main()
+if sys.argv[1] == "-w":
+    write(sys.argv[2])
+else:
+    main()
