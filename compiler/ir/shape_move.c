@@ -354,7 +354,7 @@ static int unsqueeze(struct vtac_graph *g, struct vtac_node *node, int n, const 
  * A list, of values for places along an axis of a tensor, gets the dimensions behind that axis;
  * other shapes stay. All must fit the tensor without making it larger.
  */
-static int along(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
+static int lay_along(struct vtac_graph *g, struct vtac_node *node, int64_t *dims)
 {
 	const struct vtac_tensor *x = node->in[0], *of = node->in[1];
 	int rank = x->rank, axis;
@@ -398,7 +398,7 @@ int shape_reshape(struct vtac_graph *g, struct vtac_node *node)
 		return -1;
 	switch (node->attr.reshape.kind) {
 	case VTAC_ALONG:
-		rank = along(g, node, dims);
+		rank = lay_along(g, node, dims);
 		break;
 	case VTAC_TO_SHAPE:
 		rank = n < 0 ? vtac_fail(g, node,
