@@ -52,7 +52,7 @@ static int grow(struct lowering *l, void **items, unsigned int n, size_t size)
 
 uint32_t lower_tensor(const struct vtac_tensor *t)
 {
-	return VTAIMAGE_ARENA + (uint32_t)t->offset;
+	return (t->data ? VTAIMAGE_MODEL : VTAIMAGE_ARENA) + (uint32_t)t->offset;
 }
 
 /* ---- streams ---- */

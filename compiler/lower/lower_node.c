@@ -190,6 +190,29 @@ static int pack_ones(struct lowering *l, const struct vtac_node *node)
 	return ones ? pack_vector(l, ones, (uint32_t)k, &constants_of(l, node)->ones) : -1;
 }
 
+/* Operands of value by value that are constant */
+static int pack_operands(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtaops_core *core = &l->p->core;
+
+	for (unsigned int i = 0; i < node->n_in; i++) {
+		struct vtac_tensor *t = node->in[i];
+		struct vtac_packed s = t->data ? vtac_packed_shape(t) : (struct vtac_packed){ 0 };
+		uint64_t bytes, at;
+
+		if (!t->data)
+			continue;
+		bytes = vtaops_act_bytes(core, s.n, s.c, s.h, s.w);
+		if (lower_reserve(l, &l->p->model, bytes, l->align, &at))
+			return -1;
+		vtaops_pack_act(core, l->p->model.data + at, t->data, s.n, s.c, s.h, s.w);
+		if (lower_share(l, &l->p->model, bytes, &at))
+			return -1;
+		t->offset = (int64_t)at;
+	}
+	return 0;
+}
+
 int lower_constants(struct lowering *l, const struct vtac_node *node)
 {
 	if (node->op == VTAC_RESIZE)
@@ -200,6 +223,8 @@ int lower_constants(struct lowering *l, const struct vtac_node *node)
 		return pack_identity(l) || pack_ones(l, node) ? -1 : 0;
 	if (!has_weights(node) &&
 	    (l->p->core.log_inp_width != 3 || node->op == VTAC_AVG_POOL) && pack_identity(l))
+		return -1;
+	if (!has_weights(node) && pack_operands(l, node))
 		return -1;
 	if (!has_weights(node))
 		return pack_stage(l, node);

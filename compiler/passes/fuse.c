@@ -166,7 +166,7 @@ static const fuse_rule rules[] = {
 	fuse_mean, fuse_matmul, fuse_gemm, fuse_flat_gemm,
 	fuse_pad,
 	fuse_batch_norm, fuse_channel_mul, fuse_channel_add, fuse_hard_swish, fuse_activation,
-	fuse_power, fuse_function, fuse_flat_function,
+	fuse_slope, fuse_power, fuse_function, fuse_flat_function, fuse_reshaped,
 	NULL,
 };
 /* When nothing else can be done: a convolution takes its bias and scale first. */

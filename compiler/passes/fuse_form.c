@@ -243,6 +243,76 @@ int fuse_matmul(struct vtac_graph *g, struct vtac_node *node)
 	return flatten_rows(g, node) < 0 ? -1 : 1;
 }
 
+/* ---- constants of what has another shape ---- */
+
+/*
+ * The constant @c, an operand of values of shape @y, for the same values in the shape of @x; NULL
+ * with *@fits if there is no memory. Lines are pictures of one row; rows of several images are
+ * those of one matrix.
+ */
+static struct vtac_tensor *reshaped_const(struct vtac_graph *g, struct vtac_tensor *c,
+					  const struct vtac_tensor *y, const struct vtac_tensor *x,
+					  bool *fits)
+{
+	bool line = y->rank == 3 && x->rank == 4 && x->dims[2] == 1 && x->dims[0] == y->dims[0] &&
+		x->dims[1] == y->dims[1];
+	int64_t columns = y->dims[y->rank - 1];
+	int64_t dims[4] = { 1, 1, 1, 1 }, n = vtac_elements(c);
+	struct vtac_tensor *t;
+
+	*fits = true;
+	if (n == 1 || (x->rank == 2 && c->rank == 1 && n == columns && x->dims[1] == columns))
+		return c;
+	if (line)
+		for (int i = 0; i < c->rank; i++) {
+			int d = 3 - c->rank + i;
+
+			dims[d + (d == 2)] = c->dims[i];
+		}
+	else if (x->rank == 2 && x->dims[1] == columns && n == columns)
+		dims[1] = columns;
+	else if (n == vtac_elements(x) && x->rank <= 4)
+		for (int i = 0; i < x->rank; i++)
+			dims[i] = x->dims[i];
+	else
+		*fits = false;
+	if (!*fits)
+		return NULL;
+	t = vtac_tensor_const(g, c->name, VTAC_F32, line ? 4 : x->rank, dims, c->data, false);
+	if (t)
+		t->quant = c->quant;
+	return t;
+}
+
+/* A constant beside what a layer computes, before that is given another shape. */
+int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node)
+{
+	bool pair = node->op == VTAC_ADD || node->op == VTAC_SUB || node->op == VTAC_MUL ||
+		node->op == VTAC_DIV ||
+		(node->op == VTAC_BINARY && node->attr.binary.op == VTACPU_PRELU), fits;
+	unsigned int i = pair && fuse_is_const(node->in[0]);
+	struct vtac_node *shape = pair ? fuse_from(g, node->in[i], VTAC_RESHAPE) : NULL;
+	struct vtac_tensor *x = shape ? shape->in[0] : NULL, *y = node->out[0], *t, *c;
+
+	if (!x || (x->rank != 2 && x->rank != 4) || !x->producer || !vtac_only_user(g, x) ||
+	    !fuse_is_const(node->in[1 - i]) || node->in[1 - i]->quant.axis ||
+	    node->in[1 - i]->quant.n > 1 || !vtac_same_shape(node->in[i], y) ||
+	    node->act.kind != VTAC_ACT_NONE)
+		return 0;
+	c = reshaped_const(g, node->in[1 - i], y, x, &fits);
+	if (!c)
+		return fits ? -1 : 0;
+	t = vtac_tensor_shaped(g, y->name, VTAC_F32, x->rank, x->dims);
+	if (!t || vtac_node_set_in(g, node, i, x) || vtac_node_set_in(g, node, 1 - i, c) ||
+	    vtac_node_set_in(g, shape, 0, t))
+		return -1;
+	if (y->quant.n == 1)
+		t->quant = y->quant;
+	vtac_node_set_out(node, 0, t);
+	vtac_node_set_out(shape, 0, y);
+	return 1;
+}
+
 /* A matrix product of flattened pictures is a convolution with a kernel of their size. */
 int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node)
 {

@@ -239,6 +239,24 @@ int fuse_function(struct vtac_graph *g, struct vtac_node *node)
 	return 0;
 }
 
+/* PRelu with one slope for all */
+int fuse_slope(struct vtac_graph *g, struct vtac_node *node)
+{
+	const struct vtac_tensor *t = node->n_in > 1 ? node->in[1] : NULL;
+	const float *v = t ? t->data : NULL;
+
+	if (node->op != VTAC_BINARY || node->attr.binary.op != VTACPU_PRELU || !fuse_is_const(t) ||
+	    node->in[0]->data || vtac_elements(t) < 1 ||
+	    !vtac_same_shape(node->in[0], node->out[0]))
+		return 0;
+	for (int64_t i = 1; i < vtac_elements(t); i++)
+		if (v[i] != v[0])
+			return 0;
+	node->op = VTAC_LEAKY_RELU;
+	node->attr = (union vtac_attr){ .unary = { .alpha = v[0] } };
+	return vtac_node_resize_in(g, node, 1) ? -1 : 1;
+}
+
 int fuse_power(struct vtac_graph *g, struct vtac_node *node)
 {
 	float number;

@@ -34,6 +34,7 @@ int fuse_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_matmul(struct vtac_graph *g, struct vtac_node *node);
 int fuse_mean(struct vtac_graph *g, struct vtac_node *node);
 int fuse_hard_swish(struct vtac_graph *g, struct vtac_node *node);
+int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node);
 int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
@@ -41,6 +42,7 @@ int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 /* fuse_function.c */
 int fuse_function(struct vtac_graph *g, struct vtac_node *node);
 int fuse_flat_function(struct vtac_graph *g, struct vtac_node *node);
+int fuse_slope(struct vtac_graph *g, struct vtac_node *node);
 int fuse_power(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_channels.c */

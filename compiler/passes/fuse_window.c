@@ -161,10 +161,13 @@ int fuse_wide_pads(struct vtac_graph *g, struct vtac_node *node)
 	return 1;
 }
 
-/* Rows or columns that are cut off the end beside those that are cut off the beginning. */
+/*
+ * Rows or columns that are cut off the end beside those that are cut off the beginning; or off the
+ * beginning, as many as a stride or more beyond those that are cut off the end.
+ */
 int fuse_transposed_end(struct vtac_graph *g, struct vtac_node *node)
 {
-	const struct vtac_window *w = &node->attr.conv.window;
+	struct vtac_window *w = &node->attr.conv.window;
 	const struct vtac_tensor *x = node->in[0];
 	struct vtac_tensor *y = node->out[0], *t;
 	struct mover m = { 0 };
@@ -177,9 +180,13 @@ int fuse_transposed_end(struct vtac_graph *g, struct vtac_node *node)
 			2 * w->pad[i];
 		int64_t more = even - y->dims[2 + i];
 
-		if (more > MORE_MAX)
+		int64_t before = -more - w->stride[i] + 1;
+
+		before = before > 0 ? before : 0;
+		if (more > MORE_MAX || before > MORE_MAX || before > w->pad[i])
 			return 0;
-		m.kernel[i] = more > 0 ? more + 1 : 1;
+		m.kernel[i] = more > 0 ? more + 1 : before + 1;
+		m.at[i] = before;
 		dims[2 + i] = y->dims[2 + i] + m.kernel[i] - 1;
 	}
 	if (m.kernel[0] == 1 && m.kernel[1] == 1)
@@ -191,7 +198,9 @@ int fuse_transposed_end(struct vtac_graph *g, struct vtac_node *node)
 		return -1;
 	t->quant = y->quant;
 	vtac_node_set_out(node, 0, t);
-	node->attr.conv.window.pad[2] = w->pad[0];
-	node->attr.conv.window.pad[3] = w->pad[1];
+	for (int i = 0; i < 2; i++) {
+		w->pad[i] -= m.at[i];
+		w->pad[2 + i] = w->pad[i];
+	}
 	return add_mover(g, node, t, y, &m) ? 1 : -1;
 }

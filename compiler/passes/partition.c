@@ -41,9 +41,6 @@ static const char *why_not_weights(const struct vtac_node *node)
 
 static const char *why_not_conv(const struct vtac_node *node)
 {
-	if (node->op == VTAC_CONV_TRANSPOSE && node->attr.conv.groups > 1 &&
-	    node->in[1]->dims[1] * node->attr.conv.groups != node->attr.conv.groups)
-		return "The card has no transposed convolution with groups.";
 	return why_not_weights(node);
 }
 
@@ -107,7 +104,16 @@ static const char *why_not_pair(const struct vtac_node *node)
 
 static const char *why_not_difference(const struct vtac_node *node)
 {
-	return vtac_has_form(node) ? NULL : "The card has it for a constant of each channel alone.";
+	return vtac_has_form(node) ? NULL :
+		"The card has it for computed tensors of one shape, or for a constant.";
+}
+
+/* One slope for all is a function. */
+static const char *why_not_binary(const struct vtac_node *node)
+{
+	if (node->attr.binary.op != VTACPU_PRELU)
+		return "The card has no operator for it.";
+	return vtac_has_form(node) ? NULL : "Its slopes are not constant.";
 }
 
 /* A step is for the pixels of an image: few pixels of many images are many steps. */
@@ -217,6 +223,7 @@ static const struct card_op card_ops[VTAC_OPS] = {
 	[VTAC_ADD] = { true, false, why_not_pair }, [VTAC_MUL] = { true, false, why_not_pair },
 	[VTAC_SUB] = { true, false, why_not_difference },
 	[VTAC_DIV] = { true, false, why_not_difference },
+	[VTAC_BINARY] = { true, false, why_not_binary },
 	[VTAC_MAX] = { true, false, why_not_pair }, [VTAC_MIN] = { true, false, why_not_pair },
 	[VTAC_CLIP] = { true, false, NULL }, [VTAC_CONCAT] = { true, false, why_not_concat },
 	[VTAC_SPLIT] = { true, false, why_not_channels },

@@ -94,7 +94,10 @@ void bands_count(struct vtac_bands *bands, int64_t channel, const float *v, int6
 /* scales.c: options and widths; the tables, which zero_point makes, are NULL. */
 struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *opt);
 
-/* Is tensor @t computed or used by the card, and no constant? */
+/* Is @t a constant that the card adds or multiplies by, value by value? */
+bool is_operand(const struct vtac_tensor *t);
+
+/* Is tensor @t computed or used by the card, and no constant but an operand? */
 bool on_card(const struct vtac_tensor *t);
 
 /* Returns the scale that calibration gives @t alone, for integers of @levels. */

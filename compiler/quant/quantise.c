@@ -4,6 +4,8 @@
  * stands before each copy of a float tensor to the card, a DEQUANTIZE behind each copy back or
  * output of the graph.
  */
+#include <math.h>
+
 #include "quant_impl.h"
 
 /* @t has integers with the scale of @like. */
@@ -179,6 +181,32 @@ static bool has_user(const struct vtac_graph *g, const struct vtac_tensor *t,
 	return device == VTAC_CPU && vtac_is_output(g, t);
 }
 
+/* Operand @t, a constant, gets integers in the card's memory of constants. */
+static int fill_operand(struct quantiser *q, struct vtac_tensor *t)
+{
+	int64_t n = vtac_elements(t);
+	float least = (float)least_of(q, t), most = (float)q->in_top;
+	int8_t *to = vtac_alloc(q->g, (uint64_t)n, 1);
+	struct vtac_tensor *made;
+
+	if (!to)
+		return -1;
+	for (int64_t i = 0; i < n; i++) {
+		float v = rintf(((const float *)t->data)[i] / q->scale[t->id]) +
+			(float)q->zero[t->id];
+
+		to[i] = (int8_t)fminf(fmaxf(v, least), most);
+	}
+	made = vtac_tensor_const(q->g, vtac_text(q->g, "%s/int", t->name), VTAC_I8, t->rank,
+				 t->dims, to, false);
+	if (!made || mark_tensor(q, made, t))
+		return -1;
+	for (unsigned int i = t->n_users; i-- > 0; )
+		if (t->users[i]->device == VTAC_CARD && replace_user(q->g, t->users[i], t, made))
+			return -1;
+	return 0;
+}
+
 static int cross_borders(struct quantiser *q)
 {
 	unsigned int n = q->g->n_tensors;
@@ -187,6 +215,8 @@ static int cross_borders(struct quantiser *q)
 		struct vtac_tensor *t = q->g->tensors[i];
 		bool made = t->producer && t->producer->device == VTAC_CARD;
 
+		if (is_operand(t) && fill_operand(q, t))
+			return -1;
 		if (t->data || q->scale[t->id] <= 0)
 			continue;
 		if (!made && has_user(q->g, t, VTAC_CARD) && copy_to_card(q, t))

@@ -56,7 +56,8 @@ struct vtac_node *vtac_residual_sum(const struct vtac_graph *g, const struct vta
 		if (node && node->device == VTAC_CARD && vtac_only_user(g, t) == add &&
 		    (node->op == VTAC_CONV || node->op == VTAC_GEMM) &&
 		    node->act.kind == VTAC_ACT_NONE && (node->n_in < 4 || !node->in[3]) &&
-		    add->in[1 - i] != t && vtac_same_shape(t, add->in[1 - i]))
+		    add->in[1 - i] != t && !add->in[1 - i]->data &&
+		    vtac_same_shape(t, add->in[1 - i]))
 			return node;
 	}
 	return NULL;

@@ -30,10 +30,22 @@ struct quantiser quantiser_of(struct vtac_graph *g, const struct vtac_options *o
 	return q;
 }
 
+bool is_operand(const struct vtac_tensor *t)
+{
+	for (unsigned int i = 0; t->data && t->dtype == VTAC_F32 && i < t->n_users; i++) {
+		enum vtac_op op = t->users[i]->op;
+
+		if (t->users[i]->device == VTAC_CARD &&
+		    (op == VTAC_ADD || op == VTAC_MUL || op == VTAC_MAX || op == VTAC_MIN))
+			return true;
+	}
+	return false;
+}
+
 bool on_card(const struct vtac_tensor *t)
 {
 	if (t->data)
-		return false;
+		return is_operand(t);
 	if (t->producer && t->producer->device == VTAC_CARD)
 		return true;
 	for (unsigned int i = 0; i < t->n_users; i++)
@@ -53,7 +65,7 @@ static void unite_node(struct classes *c, const struct vtac_node *node)
 		for (unsigned int i = 1; i < node->n_out; i++)
 			vtac_set_unite(c->same, out->id, node->out[i]->id);
 	} else if ((node->op == VTAC_ADD || node->op == VTAC_SUB || node->op == VTAC_MAX ||
-		    node->op == VTAC_MIN) && !node->in[0]->data && !node->in[1]->data) {
+		    node->op == VTAC_MIN)) {
 		vtac_set_unite(c->aligned, node->in[0]->id, node->in[1]->id);
 	}
 }
@@ -165,7 +177,7 @@ static float wanted_scale(const struct classes *c, const struct vtac_tensor *t, 
 		scale = (c->hi[first] - c->lo[first]) / (float)(2 * q->in_top + 1);
 
 	if (!node || node->device != VTAC_CARD || node->n_in < 2 || !node->in[1]->data ||
-	    node->in[1]->dtype != VTAC_F32)
+	    node->in[1]->dtype != VTAC_F32 || is_operand(node->in[1]))
 		return scale;
 	most = greatest_size(node->in[1]->data, vtac_elements(node->in[1])) *
 		calibrated(q, node->in[0], q->in_top);

@@ -71,6 +71,12 @@ MIDDLES = {
     "MaxPool": lambda n, x, _: n.add("MaxPool", [x], kernel_shape=[2, 2]),
     "Relu": lambda n, x, _: n.relu(x),
     "a factor": lambda n, x, _: n.add("Mul", [x, n.constant(0.3)]),
+    "PRelu": lambda n, x, _: n.add("PRelu", [x, n.constant(
+        n.random.uniform(-1, 2, (n.channels[x], 1, 1)))]),
+    "PRelu of small slopes": lambda n, x, _: n.add("PRelu", [x, n.constant(
+        n.random.uniform(0, 1, (n.channels[x], 1, 1)))]),
+    "a constant of each value": lambda n, x, _: n.add("Sub", [n.constant(
+        n.random.randn(n.channels[x], SIDE, SIDE)), x]),
     "Concat": lambda n, x, _: n.concat([x, x]),
     "HardSwish": lambda n, x, _: n.add("HardSwish", [x]),
     "SiLU": lambda n, x, _: silu(n, x, str),

@@ -599,10 +599,11 @@ TEST(all_pads_are_the_cards)
 	}
 }
 
-/* A constant for each place is no residual: the addition is the CPU's. */
-TEST(constants_of_all_places_are_added_by_the_cpu)
+/* A constant for each place is no residual, but an operand of the card. */
+TEST(constants_of_all_places_are_operands)
 {
 	struct vtac_options opt = { .no_prune = true };
+	const struct vtac_tensor *c;
 	struct vtac_tensor *x;
 	struct vtac_node *add;
 	struct net net;
@@ -610,15 +611,18 @@ TEST(constants_of_all_places_are_added_by_the_cpu)
 	net_core(&opt);
 	net_begin(&net, 19);
 	x = net_conv(&net, net_input(&net, 16, 8, 8), "conv", 16, 16, 1);
-	add = net_node(&net, VTAC_ADD, "add", x,
-		       net_const(&net, 4, (const int64_t[]){ 1, 16, 8, 8 }), NULL);
+	add = net_node(&net, VTAC_SUB, "sub", x,
+		       net_const(&net, 2, (const int64_t[]){ 8, 8 }), NULL);
 	net_output(&net, add->out[0]);
 	net_pass(&net, vtac_pass_shape, &opt);
 	net_keeps_values(&net, vtac_pass_fuse, &opt);
 	net_pass(&net, vtac_pass_partition, &opt);
-	assert_int_equal(net_find(&net, "conv")->device, VTAC_CARD);
-	assert_int_equal(net_find(&net, "add")->device, VTAC_CPU);
-	assert_non_null(strstr(net_find(&net, "add")->why, "constant"));
+	assert_int_equal(net_find(&net, "sub")->device, VTAC_CARD);
+	net_keeps_values(&net, vtac_pass_legalize, &opt);
+	add = net_find(&net, "sub");
+	assert_int_equal(add->op, VTAC_ADD);
+	c = add->in[1];
+	assert_true(c->data && vtac_same_shape(c, add->out[0]) && vtac_is_given(c));
 	net_end(&net);
 }
 

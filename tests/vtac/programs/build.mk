@@ -18,5 +18,6 @@ $(call program,$(VTAC_ACCURACY),tests/vtac/programs/accuracy.c,$$(VTAC_PROG_FLAG
 
 CHECK_PROGRAMS += $(VTAC_ACCURACY)
 CHECKS += \
+	"vtac-forms=tests/vtac/forms.py $(VTAC_BIN) $(VTAC_ACCURACY)" \
 	"vtac-scales=tests/vtac/scales.py $(VTAC_BIN) $(VTAC_ACCURACY)" \
 	"vtac-models=tests/vtac/programs/models.sh -n 500 $(VTAC_ACCURACY) mnist ppocr"

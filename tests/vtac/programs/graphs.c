@@ -595,26 +595,32 @@ static int add_norm(struct maker *m)
 	return finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? 0 : -1;
 }
 
-/* A factor for each channel, or for all, and perhaps a term. */
+/* @x and a constant for all, each channel or each value, on either side. */
+static struct vtac_tensor *with_constant(struct maker *m, struct vtac_tensor *x, enum vtac_op op)
+{
+	unsigned int shape = rnd(m, 3), first = op == VTAC_BINARY ? 0 : rnd(m, 2);
+	int64_t dims[] = { shape ? x->dims[1] : 1, shape == 2 ? x->dims[2] : 1,
+			   shape == 2 ? x->dims[3] : 1 };
+	struct vtac_node *node = vtac_node_new(m->g, op, NULL, 2, 1);
+	struct vtac_tensor *c = weights(m, 3, dims, 1);
+
+	if (!node || !c || vtac_node_set_in(m->g, node, first, x) ||
+	    vtac_node_set_in(m->g, node, 1 - first, c))
+		return NULL;
+	if (op == VTAC_BINARY)
+		node->attr.binary.op = VTACPU_PRELU;
+	return finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]);
+}
+
+/* A factor, and perhaps a term; a limit; slopes for negative values. */
 static int add_constants(struct maker *m)
 {
-	struct vtac_tensor *x = pick(m), *c;
-	int64_t dims[] = { rnd(m, 2) ? x->dims[1] : 1, 1, 1 };
-	unsigned int n = 1 + rnd(m, 2);
+	static const enum vtac_op ops[] = { VTAC_MUL, VTAC_MUL, VTAC_BINARY, VTAC_MAX, VTAC_SUB };
+	struct vtac_tensor *x = with_constant(m, pick(m), ops[rnd(m, 5)]);
 
-	for (unsigned int i = 0; i < n; i++) {
-		struct vtac_node *node = vtac_node_new(m->g, i ? VTAC_ADD : VTAC_MUL, NULL, 2, 1);
-		unsigned int first = rnd(m, 2);
-
-		c = weights(m, 3, dims, 1);
-		if (!node || !c || vtac_node_set_in(m->g, node, first, x) ||
-		    vtac_node_set_in(m->g, node, 1 - first, c))
-			return -1;
-		x = finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]);
-		if (!x)
-			return -1;
-	}
-	return 0;
+	if (x && rnd(m, 2))
+		x = with_constant(m, x, rnd(m, 2) ? VTAC_ADD : VTAC_SUB);
+	return x ? 0 : -1;
 }
 
 static int add_pad(struct maker *m)
@@ -901,7 +907,7 @@ static struct vtac_graph *make_graph(const struct vtaops_core *core, uint64_t se
 	for (unsigned int i = 0; i < nodes; i++)
 		if (add_any(&m))
 			goto fail;
-	if (raw && !rnd(&m, 3) && (add_constants(&m) || add_conv(&m, false)))
+	if (raw && rnd(&m, 2) && (add_constants(&m) || add_conv(&m, false)))
 		goto fail;
 	if (rnd(&m, 2) && add_head(&m))
 		goto fail;

@@ -414,6 +414,12 @@ static void round_tensor(struct vtac_graph *g, struct vtac_tensor *t, bool is_si
 	assert_int_equal(vtac_node_set_in(g, first, 0, t), 0);
 }
 
+/* Are the limits that @user, a Clip, sets to @t's values a few steps of their range apart? */
+static bool limits_steps(const struct vtac_node *user, const struct vtac_tensor *t)
+{
+	return user->attr.clip.hi - user->attr.clip.lo < (t->stats->hi - t->stats->lo) / 8;
+}
+
 /*
  * Quantisers round what is computed, before or behind its activation, and leave what moves values
  * as it is. Some leave out layers.
@@ -427,7 +433,8 @@ static bool is_rounded(const struct vtac_graph *g, const struct vtac_tensor *t, 
 	if (node && node->op == VTAC_CLIP)
 		return dice / 12 % 2;
 	return !node || (!vtac_moves_values(node->op) &&
-			 (!user || user->op != VTAC_CLIP || dice / 12 % 2));
+			 (!user || user->op != VTAC_CLIP ||
+			  (dice / 12 % 2 && !limits_steps(user, t))));
 }
 
 /* Is @t what a file must round so that it is quantised? */
