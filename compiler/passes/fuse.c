@@ -169,6 +169,9 @@ static const fuse_rule rules[] = {
 	fuse_slope, fuse_power, fuse_function, fuse_flat_function, fuse_reshaped,
 	NULL,
 };
+/* When each product has its term: rows of pixels are pictures. */
+static const fuse_rule column_rules[] = { fuse_same_shape, fuse_columns, fuse_reshapes,
+					  fuse_transposes, NULL };
 /* When nothing else can be done: a convolution takes its bias and scale first. */
 static const fuse_rule last_rules[] = { fuse_forward, fuse_lone_batch_norm, fuse_residual,
 					fuse_activation, NULL };
@@ -228,9 +231,8 @@ static int compute_outputs(struct vtac_graph *g)
 int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	(void)opt;
-	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, last_rules) ||
-	    exhaust(g, lone_rules) ||
-	    exhaust(g, window_rules) || exhaust(g, product_rules))
+	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, column_rules) ||
+	    exhaust(g, last_rules) || exhaust(g, lone_rules) || exhaust(g, window_rules) || exhaust(g, product_rules))
 		return -1;
 	fuse_inherit_scales(g);
 	return compute_outputs(g);

@@ -479,6 +479,19 @@ int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node)
 	return vtac_node_set_in(g, node, 0, first->in[0]) ? -1 : 1;
 }
 
+/* A Reshape to the same shape is gone. */
+int fuse_same_shape(struct vtac_graph *g, struct vtac_node *node)
+{
+	if (node->op != VTAC_RESHAPE || node->out[0]->quant.given || node->in[0]->data ||
+	    node->in[0]->size || node->out[0]->size || vtac_is_output(g, node->out[0]) ||
+	    !vtac_same_shape(node->in[0], node->out[0]))
+		return 0;
+	if (vtac_tensor_replace(g, node->out[0], node->in[0]))
+		return -1;
+	vtac_node_remove(node);
+	return 1;
+}
+
 int fuse_transposes(struct vtac_graph *g, struct vtac_node *node)
 {
 	int *perm = node->attr.transpose.perm;

@@ -37,6 +37,7 @@ int fuse_hard_swish(struct vtac_graph *g, struct vtac_node *node);
 int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node);
 int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node);
+int fuse_same_shape(struct vtac_graph *g, struct vtac_node *node);
 int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_function.c */
@@ -48,6 +49,9 @@ int fuse_power(struct vtac_graph *g, struct vtac_node *node);
 /* fuse_channels.c */
 int fuse_shuffle(struct vtac_graph *g, struct vtac_node *node);
 int fuse_gather(struct vtac_graph *g, struct vtac_node *node);
+
+/* fuse_columns.c */
+int fuse_columns(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_product.c */
 int fuse_product(struct vtac_graph *g, struct vtac_node *node);

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from functions import PATTERNS, Suite, TensorProto, helper, np, onnx, silu, sigmoid, squeeze_excite
+from functions import PATTERNS, Suite, TensorProto, gelu, helper, np, onnx, silu, sigmoid, squeeze_excite
 from channels import Pictures
 
 CHANNELS = (24, 20, 58)
@@ -122,6 +122,27 @@ def shuffle(n, x):
     return n.shuffle(x, SIDE)
 
 
+def nhwc(n, x):
+    """ConvNeXt's: channels last for products and back."""
+    c = n.channels[x]
+    y = n.add("Transpose", [x], perm=[0, 2, 3, 1])
+    y = n.add("Mul", [n.product(gelu(n, n.product(y, c, 40), str), 40, c), n.numbers(c)])
+    y = n.add("Transpose", [y], perm=[0, 3, 1, 2])
+    n.channels[y] = c
+    return y
+
+
+def to_tokens(n, x):
+    """ViT's: pixels are rows, and back."""
+    c = n.channels[x]
+    y = n.add("Reshape", [x, n.integers([1, c, SIDE * SIDE])])
+    y = n.product(n.add("Transpose", [y], perm=[0, 2, 1]), c, c)
+    y = n.add("Transpose", [y], perm=[0, 2, 1])
+    y = n.add("Reshape", [y, n.integers([1, c, SIDE, SIDE])])
+    n.channels[y] = c
+    return y
+
+
 # ---- windows ----
 
 def window(kind, dims, groups=1, **attributes):
@@ -216,6 +237,8 @@ def forms():
         yield f"Split of {c} channels", picture(split([c // 3, c - c // 3 - 7, 7]), c)
         yield f"Slice of {c} channels", picture(slices, c)
         yield f"a shuffle of {c} channels", picture(shuffle, c)
+        yield f"channels last and back of {c} channels", picture(nhwc, c)
+        yield f"pixels as rows and back of {c} channels", picture(to_tokens, c)
     for name, middle in LINES.items():
         yield f"a line: {name}", line(middle)
     for name, middle in PADS.items():
