@@ -86,46 +86,21 @@ module vta_card #(
 	localparam int Front = 3;
 	localparam int Clients = 4;
 
-	// ---- Reset: nothing new begins, what memory has taken is answered, then all is cleared
-	localparam logic [1:0] Work = 2'd0;
-	localparam logic [1:0] Drain = 2'd1;
-	localparam logic [1:0] Clear = 2'd2;
-	localparam logic [1:0] Wait = 2'd3;
-	logic [1:0] reset_state;
-	logic reset_request, queues_clearing, registers_clearing;
+	// ---- Reset
+	logic reset, reset_mmu, reset_request, queues_clearing, registers_clearing;
+	logic asks_bus, asks_mem, bus_taken, mem_taken;
 	logic [1:0] arbiter_ready;
-	logic [6:0] reads;			// that memory has taken and not answered
-	logic writing_bus, writing_mem;		// within a write
-	wire drained = ~|reads & ~writing_bus & ~writing_mem;
-	wire reset = reset_state == Drain | reset_state == Clear;
-	wire reset_mmu = reset_state == Clear;
-	assign ready = reset_state == Work;
-
-	wire bus_taken = bus_request & bus_request_ready;
-	wire mem_taken = mem_request & mem_request_ready;
 	wire mem_answered = mem_response & mem_response_ready & mem_response_last;
 	wire bus_answered = bus_response & (bus_response_last | bus_response_fault);
-	always_ff @(posedge clk) begin
-		if (power_on) begin
-			reset_state <= Clear;
-			reads <= '0;
-			writing_bus <= 1'b0;
-			writing_mem <= 1'b0;
-		end else begin
-			unique case (reset_state)
-				Work: if (reset_request | function_reset) reset_state <= Drain;
-				Drain: if (drained) reset_state <= Clear;
-				Clear: reset_state <= Wait;
-				default: if (function_reset) reset_state <= Drain;
-					else if (~queues_clearing & ~registers_clearing & &arbiter_ready)
-						reset_state <= Work;
-			endcase
-			reads <= reads + 7'(bus_taken && !bus_request_write) +
-				7'(mem_taken && !mem_request_write) - 7'(bus_answered) - 7'(mem_answered);
-			if (bus_taken & bus_request_write) writing_bus <= ~bus_request_last;
-			if (mem_taken & mem_request_write) writing_mem <= ~mem_request_last;
-		end
-	end
+	vta_reset resets (
+		.clk, .power_on, .function_reset, .reset_request, .bus_on, .reset, .reset_mmu,
+		.cleared(~queues_clearing & ~registers_clearing & &arbiter_ready), .ready,
+		.asks({asks_mem, asks_bus}), .request({mem_request, bus_request}),
+		.request_ready({mem_request_ready, bus_request_ready}),
+		.request_write({mem_request_write, bus_request_write}),
+		.request_last({mem_request_last, bus_request_last}), .taken({mem_taken, bus_taken}),
+		.answered({mem_answered, bus_answered})
+	);
 	logic function_reset_kept;
 	always_ff @(posedge clk) begin
 		if (power_on) function_reset_kept <= 1'b1;
@@ -431,11 +406,11 @@ module vta_card #(
 		.acknowledge(client_acknowledge),
 		.acknowledge_ready({3'b111, core_response_ready}), .response(client_response),
 		.response_ready({3'b111, core_response_ready}), .response_last, .response_fault,
-		.response_reason, .response_address, .response_data, .bus_on(bus_on & ~reset),
-		.bus_request, .bus_request_ready, .bus_request_write, .bus_request_address,
+		.response_reason, .response_address, .response_data, .bus_on(bus_on & ready),
+		.bus_request(asks_bus), .bus_request_ready, .bus_request_write, .bus_request_address,
 		.bus_request_length, .bus_request_tag, .bus_request_last, .bus_request_data,
 		.bus_response, .bus_response_tag, .bus_response_fault, .bus_response_data,
-		.mem_request, .mem_request_ready, .mem_request_write, .mem_request_address,
+		.mem_request(asks_mem), .mem_request_ready, .mem_request_write, .mem_request_address,
 		.mem_request_length, .mem_request_tag, .mem_request_last, .mem_request_data,
 		.mem_response, .mem_response_ready, .mem_response_tag, .mem_response_data,
 		.root_write, .root_context(LogContexts'(root_context)), .root_enable, .root_address,

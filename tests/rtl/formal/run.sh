@@ -71,7 +71,7 @@ bound() {
 	cp "$work/kept" "$file"
 }
 
-wanted=${*:-tokens sequence halt fetch load store scan bounds tags link stale}
+wanted=${*:-tokens sequence halt fetch load store scan bounds tags link order ready stale}
 prove tokens "none is lost or invented" tokens "vta_ram vta_fifo vta_tokens" \
 	vta_fifo 's/push & ~direct/push/' 12
 prove sequence "nothing starts after a fault" sequence_of "vta_sequence" \
@@ -93,6 +93,10 @@ prove tags "no tag is used twice" tags "vta_ram vta_reads" \
 	vta_reads 's/if (~used\[n\])/if (~complete[n])/' 12
 prove link "nothing begins while the bus is off" link "vta_link" \
 	vta_link 's/(read | walk) & ~writing & on/(read | walk) \& ~writing/' 12
+prove order "a number is written last" order "vta_front" \
+	vta_front "s/if (step == 4'd8) begin/if (step == 4'd2) begin/" 22
+prove ready "what a reset finds under way ends before READY" ready_of "vta_reset vta_link" \
+	vta_reset 's/ & ~|taken & ~(bus_on & |asks)//' 8
 bound stale "the TLB keeps nothing" stale "vta_ram vta_translate" \
 	vta_translate 's/if (scanning) near_valid/if (1'"'"'b0) near_valid/' 16
 exit $failed
