@@ -32,6 +32,9 @@
 /* main() with one argument, which may be left out: the serial number of the card to be tested. */
 static inline int harness_main(int argc, char **argv)
 {
+	for (struct __fixture_metadata *f = __fixture_list; f; f = f->next)
+		for (struct __test_metadata *t = f->tests; t; t = t->next)
+			t->timeout *= slowness();
 	if (argc > 1 && card_choose(argv[1]))
 		ksft_exit_fail_msg("no card has the serial number %s\n", argv[1]);
 	return test_harness_run(argc, argv);

@@ -282,6 +282,8 @@ TEST_F(lib, kept_runs_find_what_the_last_one_left)
 	struct vta_desc descs[2];
 	struct vtadev_buf *buf;
 
+	if (!vtadev_info(self->dev)->save_size)
+		SKIP(return, "the card keeps no state");
 	EXPECT_LE(1u << 18, vtadev_info(self->dev)->save_size);
 	ASSERT_EQ(0, vtadev_buf_alloc(self->dev, sizeof(code), VTADEV_HOST, &buf));
 	ASSERT_EQ(0, vtadev_buf_write(buf, 0, code, sizeof(code)));

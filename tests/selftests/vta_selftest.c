@@ -349,6 +349,13 @@ int in_child(int (*child)(void *arg), void *arg)
 	return child_end(child_start(child, arg));
 }
 
+int slowness(void)
+{
+	const char *factor = getenv("VTA_SLOWNESS");
+
+	return factor ? atoi(factor) : 1;
+}
+
 int64_t now_ns(void)
 {
 	struct timespec now;

@@ -19,8 +19,13 @@
 #include "vta.h"
 #include "vtadev_desc.h"
 
+/*
+ * The one factor of all time-outs: VTA_SLOWNESS of the environment, which run.sh sets for a card
+ * that is simulated in gates; else 1.
+ */
+int slowness(void);
 /* Longer than anything takes, also under emulation on a busy machine. */
-#define PATIENCE_MS	20000
+#define PATIENCE_MS	(20000 * slowness())
 /* Waits until @is_so is true, and returns its last value. */
 #define SOON(is_so) ({								\
 	int64_t _end = now_ns() + PATIENCE_MS * 1000000ll;			\

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resets of the card: nothing new begins, what memory has taken is answered or finished, then all is
-// cleared, and the card is ready (docs/hardware.md, 11).
+// Resets of the card: nothing new begins, what memory has taken is answered or finished, then all
+// is cleared, and the card is ready (docs/hardware.md, 11).
 //
 // What asks for a transfer is heard until then; without the bus it never is, and is taken back.
 module vta_reset (
@@ -50,7 +50,8 @@ module vta_reset (
 				default: if (function_reset) state <= Drain;
 					else if (cleared) state <= Work;
 			endcase
-			reads <= reads + 7'(read[0]) + 7'(read[1]) - 7'(answered[0]) - 7'(answered[1]);
+			reads <= reads + 7'(read[0]) + 7'(read[1]) - 7'(answered[0]) -
+				7'(answered[1]);
 			for (int n = 0; n < 2; n++)
 				if (taken[n] & request_write[n]) writing[n] <= ~request_last[n];
 		end

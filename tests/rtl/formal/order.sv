@@ -41,7 +41,8 @@ module order (
 	input logic change_ready, change_interrupt,
 	input logic [31:0] setting,
 	input logic [63:0] seq,
-	input logic unwritten, faulting, overflow, stopping, live, idle, ready, held, check, waiting,
+	input logic unwritten, faulting, overflow, stopping, live, idle, ready, held, check,
+	input logic waiting,
 	input logic dropped, offered,
 	input logic [1:0] unit, arbiter_ready, arbiter_chosen, arbiter_chosen_none, arbiter_any,
 	input logic [15:0] arbiter_chosen_queue,
@@ -117,7 +118,7 @@ module order (
 	// ---- Numbers: an address of the status page without an offset, and what is done before
 	wire number = taken & request_write & request_direct & ~|\dut.offset ;
 	wire of_start = \dut.state == 6'd8;
-	logic recorded = 1'b0;		// times and totals have been asked for since the last number
+	logic recorded = 1'b0;		// times and totals have been asked for since then
 	logic numbered = 1'b0;		// a number is being written
 	logic done = 1'b0;		// it was, and nothing has been done with it
 	always_ff @(posedge clk) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// No transaction begins but while the card is ready and the bus is on, or in the clock after; one that
-// was asked for before a reset is finished, answered or taken back before the card is ready again.
+// No transaction begins but while the card is ready and the bus is on, or in the clock after; one
+// that was asked for before a reset is finished, answered or taken back before the card is ready.
 // That is so on the bus and of card memory, whose two links are those of vta_mmu.
 module ready_of (
 	input logic clk,
@@ -39,8 +39,8 @@ module ready_of (
 		logic [5:0] unused_tag;
 		logic [127:0] unused_data;
 		vta_link link (
-			.clk, .reset(reset_mmu | ~begun), .on(bus_on & ready), .transfer(transfer[n]),
-			.transfer_ready(transfer_ready[n]), .transfer_address(64'd0),
+			.clk, .reset(reset_mmu | ~begun), .on(bus_on & ready),
+			.transfer(transfer[n]), .transfer_ready(transfer_ready[n]), .transfer_address(64'd0),
 			.transfer_length(9'd0), .transfer_last(transfer_last[n]),
 			.transfer_data(128'd0), .transfer_client(1'b0), .transfer_pieces(7'd0),
 			.written(unused_written), .written_client(unused_client),
@@ -70,8 +70,8 @@ module ready_of (
 			if (begun) begin
 				assert (reads[n] <= 6'd33);
 				assert (\dut.writing [n] == writes[n]);
-				assert (link_writing[n] ==
-					(asks[n] ? request_write[n] & ~request_last[n] : writes[n]));
+				assert (link_writing[n] == (asks[n] ?
+					request_write[n] & ~request_last[n] : writes[n]));
 				assert (~(asks[n] & writes[n]) | request_write[n]);
 				assert (~asked[n] | asks[n]);
 			end
@@ -85,7 +85,8 @@ module ready_of (
 	always_ff @(posedge clk) begin
 		was_ready <= ready & begun;
 		if (begun) assert (\dut.reads == 7'(reads[0]) + 7'(reads[1]));
-		if (begun & ((~was_ready & ready) | ~(ready | reset))) assert (~|reads[0] & ~|reads[1] & ~|writes & ~|asks);
+		if (begun & ((~was_ready & ready) | ~(ready | reset)))
+			assert (~|reads[0] & ~|reads[1] & ~|writes & ~|asks);
 		if (begun & reset_mmu) assert (~|reads[0] & ~|reads[1] & ~|writes & ~|taken);
 	end
 endmodule

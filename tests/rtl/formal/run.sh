@@ -71,7 +71,7 @@ bound() {
 	cp "$work/kept" "$file"
 }
 
-wanted=${*:-tokens sequence halt fetch load store scan bounds tags link order ready stale}
+wanted=${*:-tokens sequence halt fetch load store scan bounds tags link order doorbell ready stale}
 prove tokens "none is lost or invented" tokens "vta_ram vta_fifo vta_tokens" \
 	vta_fifo 's/push & ~direct/push/' 12
 prove sequence "nothing starts after a fault" sequence_of "vta_sequence" \
@@ -95,6 +95,9 @@ prove link "nothing begins while the bus is off" link "vta_link" \
 	vta_link 's/(read | walk) & ~writing & on/(read | walk) \& ~writing/' 12
 prove order "a number is written last" order "vta_front" \
 	vta_front "s/if (step == 4'd8) begin/if (step == 4'd2) begin/" 22
+# The change is found from a shorter clearing on, after which both queues' numbers are 0 as well.
+prove doorbell "none is lost" doorbell_of "vta_queues" \
+	vta_queues 's/ & ~acted & / \& /; s/if (&clear_at) clearing/if (clear_at[0]) clearing/' 16
 prove ready "what a reset finds under way ends before READY" ready_of "vta_reset vta_link" \
 	vta_reset 's/ & ~|taken & ~(bus_on & |asks)//' 8
 bound stale "the TLB keeps nothing" stale "vta_ram vta_translate" \
