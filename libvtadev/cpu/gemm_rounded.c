@@ -335,18 +335,23 @@ CPU_WIDE(finish_tile, (const struct vtacpu_gemm_rounded *p, void *const *io, flo
 static void round_strip(const struct vtacpu_gemm_rounded *p, struct strip *s, const float *x,
 			float zero)
 {
-	size_t k = (size_t)padded(p->k), k_bytes = (size_t)padded_bytes(p->k);
-	uint8_t *rows = s->bytes + DOT_ROWS * k_bytes;
+	size_t k = (size_t)(s->bytes ? padded_bytes(p->k) : padded(p->k));
 
-	for (uint32_t r = 0; r < s->rows; r++, x += p->k)
-		if (s->bytes)
-			round_bytes(rows + r * k_bytes, x, s->step, zero, p->k, &s->sums[r]);
-		else
-			round_row(s->a + r * k, x, s->step, zero, p->k, &s->sums[r]);
-	if (s->rows % DOT_ROWS && s->bytes)
-		memset(rows + s->rows * k_bytes, 0, k_bytes);
-	else if (s->rows % DOT_ROWS)
-		memset(s->a + s->rows * k, 0, k * sizeof(*s->a));
+	if (s->bytes) {
+		uint8_t *row = s->bytes + DOT_ROWS * k;
+
+		for (uint32_t r = 0; r < s->rows; r++, x += p->k, row += k)
+			round_bytes(row, x, s->step, zero, p->k, &s->sums[r]);
+		if (s->rows % DOT_ROWS)
+			memset(row, 0, k);
+	} else {
+		int16_t *row = s->a;
+
+		for (uint32_t r = 0; r < s->rows; r++, x += p->k, row += k)
+			round_row(row, x, s->step, zero, p->k, &s->sums[r]);
+		if (s->rows % DOT_ROWS)
+			memset(row, 0, k * sizeof(*row));
+	}
 }
 
 /* Where the scratch holds the operands; the zero points' rows are filled. */
