@@ -256,6 +256,25 @@ def sizes():
                   node("Reshape", "t h", "u"), node("Concat", "u u", "v", axis=2),
                   node("Reshape", "v k", "y"), integers("h", 1, -1, 1), integers("k", 2, 0),
                   INTEGERS), "mixes a dimension"),
+        "a MatMulInteger of a list's rows": (
+            model(LIST, node("Transpose", "list", "t", perm=[1, 0]),
+                  node("Cast", "t", "u", to=UINT8), node("MatMulInteger", "u w z", "y"),
+                  constant("w", UINT8, [1, 2], [1, 2]), graph_input("z", UINT8, 1),
+                  graph_output("y", INT32)), None),
+        "a MatMulInteger of a list's rows, with zero points of more": (
+            model(LIST, node("Transpose", "list", "t", perm=[1, 0]),
+                  node("Cast", "t", "u", to=UINT8), node("MatMulInteger", "u w z", "y"),
+                  constant("w", UINT8, [1, 2], [1, 2]), graph_input("z", UINT8, 5),
+                  graph_output("y", INT32)), "has 5 scales or zero points"),
+        "a MatMulInteger with a list of zero points": (
+            model(LIST, node("Cast", "list", "z", to=UINT8), node("MatMulInteger", "u w - z", "y"),
+                  constant("w", UINT8, [4, 4], [1] * 16), BYTES, graph_output("y", INT32)),
+            "as many scales or zero points as data decides"),
+        "a MatMulInteger of a list's rows, each with a zero point": (
+            model(LIST, node("Transpose", "list", "t", perm=[1, 0]),
+                  node("Cast", "t", "u", to=UINT8), node("Reshape", "u l", "z"),
+                  node("MatMulInteger", "u w z", "y"), integers("l", -1),
+                  constant("w", UINT8, [1, 2], [1, 2]), graph_output("y", INT32)), None),
         "a OneHot of a list": (
             model(LIST, node("OneHot", "list d v", "y"), constant("d", INT64, [], [4]),
                   constant("v", FLOAT, [2], [0, 1]), Y), None),
