@@ -7,7 +7,8 @@
  * with strides of 2 becomes one of 4 x 4 on 12 channels: 16 products of blocks instead of 49.
  *
  * The squares are whole: inside of the picture or in its padding. So what is exact with padding
- * remains so (input_affine.c, pad_channels.c).
+ * remains so (input_affine.c, pad_channels.c). A picture whose last squares are not whole gets rows
+ * and columns that no window reaches: their weights are 0.
  */
 #include <string.h>
 
@@ -21,10 +22,11 @@ static bool fold_side(const struct vtac_node *node, int64_t stride, int side,
 	int64_t in = node->in[0]->dims[2 + side], out = node->out[0]->dims[2 + side];
 	int64_t pad = w->pad[side], before = (pad + stride - 1) / stride;
 	int64_t taps = (w->kernel[side] - 1 - pad + before * stride) / stride + 1;
-	int64_t behind = out - 1 + taps - in / stride - before;
+	int64_t behind = out - 1 + taps - (in + stride - 1) / stride - before;
+	bool inside = (out - 1) * stride + w->kernel[side] - pad <= in;
 
 	if (w->stride[side] != stride || w->dilation[side] != 1 || pad >= w->kernel[side] ||
-	    in % stride || behind < 0 || behind >= taps)
+	    (in % stride && !inside) || behind < 0 || behind >= taps)
 		return false;
 	to->kernel[side] = taps;
 	to->pad[side] = before;
@@ -118,18 +120,45 @@ struct vtac_tensor *vtac_fold_weights(struct vtac_graph *g, const struct vtac_no
 	return made;
 }
 
+/* @x with zeros behind it, so that all squares of @s are whole. */
+static struct vtac_tensor *fill_squares(struct vtac_graph *g, struct vtac_tensor *x, int64_t s)
+{
+	int64_t dims[4] = { x->dims[0], x->dims[1], (x->dims[2] + s - 1) / s * s,
+			    (x->dims[3] + s - 1) / s * s };
+	struct vtac_tensor *y;
+	struct vtac_node *pad;
+	const char *name;
+
+	if (dims[2] == x->dims[2] && dims[3] == x->dims[3])
+		return x;
+	name = vtac_text(g, "%s/whole", x->name);
+	pad = vtac_node_new(g, VTAC_PAD, name, 1, 1);
+	y = vtac_tensor_shaped(g, name, VTAC_F32, 4, dims);
+	if (!pad || !y || vtac_node_set_in(g, pad, 0, x))
+		return NULL;
+	for (int i = 2; i < 4; i++)
+		pad->attr.pad.after[i] = dims[i] - x->dims[i];
+	y->quant = x->quant;
+	vtac_node_set_out(pad, 0, y);
+	pad->device = VTAC_CPU;
+	pad->why = "Fills up squares of positions, which no window reaches.";
+	return y;
+}
+
 int vtac_fold_input(struct vtac_graph *g, struct vtac_node *node, const struct vtac_fold *fold,
 		    struct vtac_tensor *weights)
 {
 	struct vtac_tensor *x = node->in[0], *y;
 	int64_t s = fold->stride;
-	int64_t dims[4] = { x->dims[0], x->dims[1] * s * s, x->dims[2] / s, x->dims[3] / s };
+	int64_t dims[4] = { x->dims[0], x->dims[1] * s * s, (x->dims[2] + s - 1) / s,
+			    (x->dims[3] + s - 1) / s };
 	const char *name = vtac_text(g, "%s/squares", x->name);
 	struct vtac_node *move = vtac_node_new(g, VTAC_DEPTH_TO_SPACE, name, 1, 1);
 	struct vtac_conv *conv = &node->attr.conv;
 
 	y = vtac_tensor_shaped(g, name, VTAC_F32, 4, dims);
-	if (!move || !y || vtac_node_set_in(g, node, 0, y) || vtac_node_set_in(g, move, 0, x) ||
+	x = fill_squares(g, x, s);
+	if (!move || !y || !x || vtac_node_set_in(g, node, 0, y) || vtac_node_set_in(g, move, 0, x) ||
 	    vtac_node_set_in(g, node, 1, weights))
 		return -1;
 	y->quant = x->quant;

@@ -1032,6 +1032,10 @@ TEST(first_layers_with_strides_read_squares)
 		{ 1, 12, 18, 7, 3, { 3, 2, 2, 3 }, 3, 1 },
 		{ 1, 12, 12, 5, 3, { 4, 4, 1, 1 }, 3, 2 },
 		{ 3, 32, 32, 16, 16, { 0 }, 1, 0 },
+		/* No window reaches the half of the last squares. */
+		{ 3, 17, 20, 3, 2, { 0 }, 2, 0 },
+		{ 3, 23, 16, 4, 2, { 1, 0, 0, 0 }, 3, 1 },
+		{ 1, 13, 15, 7, 3, { 3, 2, 0, 2 }, 3, 1 },
 		/* Rows of half a square, channels of half a block, no strides, one tap */
 		{ 3, 15, 20, 3, 2, { 1, 1, 1, 1 }, 0, 0 },
 		{ 5, 16, 20, 3, 2, { 1, 1, 1, 1 }, 0, 0 },

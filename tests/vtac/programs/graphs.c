@@ -861,7 +861,7 @@ static int add_stem(struct maker *m)
 	struct vtac_tensor *x, *w;
 
 	x = vtac_tensor_shaped(m->g, "picture", VTAC_F32, 4, (int64_t[]) {
-		m->live[0]->dims[0], channels, stride * (2 + rnd(m, 4)),
+		m->live[0]->dims[0], channels, stride * (2 + rnd(m, 4)) - rnd(m, 2),
 		stride * (2 + rnd(m, 4)) });
 	if (!node || !x || vtac_graph_input(m->g, x))
 		return -1;
