@@ -27,6 +27,6 @@ $(call program,$(EMU_ASAN_BIN),,,$(EMU_OBJS) $(CLI_OBJ),$$(EMU_LIBS),,asan)
 CHECK_PROGRAMS += $(EMU_ASAN_BIN)
 $(call program,$(RTL_EMU),card/rtl/card.c,$$(EMU_CPPFLAGS) $$(CPPFLAGS) $$(EMU_CFLAGS) $$(CFLAGS),\
 	$(filter-out $(patsubst card/%.c,build/tools/vta-emu.obj/%.o,$(wildcard card/model/*.c)),$(EMU_OBJS)) \
-	build/tools/vta-emu.obj/model/log.o $(CLI_OBJ),$$(EMU_LIBS) -ldl)
+	$(addprefix build/tools/vta-emu.obj/model/,inject.o log.o) $(CLI_OBJ),$$(EMU_LIBS) -ldl)
 
 $(call archive,$(EMU_LIB),$(filter-out %/emulator/main.o,$(EMU_OBJS)) $(CLI_OBJ))

@@ -229,7 +229,7 @@ static void do_injected(const struct ctl_target *target, char **args, json *repl
 	json *injected = json_object_new_object();
 
 	(void)args;
-	for (unsigned int i = 0; i < INJECT_KINDS && inject_name(i); i++)
+	for (unsigned int i = 0; i < INJECT_KINDS; i++)
 		put_injected(injected, card_inject(target->card), i);
 	json_object_object_add(reply, "injected", injected);
 }
@@ -240,8 +240,9 @@ static void do_kinds(const struct ctl_target *target, char **args, json *reply)
 
 	(void)target;
 	(void)args;
-	for (unsigned int i = 0; i < INJECT_KINDS && inject_name(i); i++)
-		put_str(to, inject_name(i), inject_help(i));
+	for (unsigned int i = 0; i < INJECT_KINDS; i++)
+		if (inject_can(i))
+			put_str(to, inject_name(i), inject_help(i));
 	json_object_object_add(reply, "kinds", to);
 }
 

@@ -386,9 +386,43 @@ int card_mem_fd(struct card *card)
 	return card->mem_fd;
 }
 
+/* ---- Injected faults ---- */
+
 struct inject *card_inject(struct card *card)
 {
 	return &card->inject;
+}
+
+bool inject_can(enum inject_kind kind)
+{
+	(void)kind;
+	return true;
+}
+
+void inject_lock(struct card *card)
+{
+	pthread_mutex_lock(&card->lock);
+}
+
+void inject_unlock(struct card *card)
+{
+	card_wake(card);
+	pthread_mutex_unlock(&card->lock);
+}
+
+void inject_irq(struct card *card, uint32_t vector)
+{
+	bus_irq(&card->bus, vector);
+}
+
+void inject_fatal(struct card *card)
+{
+	card_set_fatal(card, 0);
+}
+
+void inject_cleared(struct card *card)
+{
+	card->stuck = false;
 }
 
 /* ---- For people ---- */

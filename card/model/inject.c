@@ -7,8 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "card.h"
+#include "inject.h"
 #include "log.h"
-#include "model.h"
+#include "vta_regs.h"
 #include "vta_faults.h"
 
 /* Between the interrupts of a storm. */
@@ -311,6 +313,8 @@ const char *inject_parse(struct inject_order *order, char *spec, const char *tim
 			kind = &kinds[i];
 	if (!kind)
 		return "no such kind of fault, try kinds";
+	if (!inject_can((enum inject_kind)(kind - kinds)))
+		return "this card cannot do that, try kinds";
 	*order = (struct inject_order) {
 		.kind = (enum inject_kind)(kind - kinds),
 		.value = kind->value,
@@ -346,12 +350,13 @@ const char *inject_parse(struct inject_order *order, char *spec, const char *tim
 static void *storm_main(void *arg)
 {
 	struct card *card = arg;
+	struct inject *inject = card_inject(card);
 
-	while (inject_on(&card->inject, INJECT_IRQ_STORM)) {
-		pthread_mutex_lock(&card->lock);
-		if (inject_take(&card->inject, INJECT_IRQ_STORM))
-			bus_irq(&card->bus, inject_value(&card->inject, INJECT_IRQ_STORM));
-		pthread_mutex_unlock(&card->lock);
+	while (inject_on(inject, INJECT_IRQ_STORM)) {
+		inject_lock(card);
+		if (inject_take(inject, INJECT_IRQ_STORM))
+			inject_irq(card, (uint32_t)inject_value(inject, INJECT_IRQ_STORM));
+		inject_unlock(card);
 		sleep_ns(STORM_US * 1000);
 	}
 	return NULL;
@@ -366,26 +371,14 @@ static void end_storm(struct inject *inject)
 	inject->storming = false;
 }
 
-/* Makes the faults that happen at once, and wakes threads that wait for a change. */
-static void apply_changes(struct card *card)
-{
-	struct inject *inject = &card->inject;
-
-	while (inject_take(inject, INJECT_IRQ_SPURIOUS))
-		bus_irq(&card->bus, inject_value(inject, INJECT_IRQ_SPURIOUS));
-	if (inject_take(inject, INJECT_FATAL))
-		card_set_fatal(card, 0);
-	card_wake(card);
-}
-
 void inject_start(struct card *card, const struct inject_order *order)
 {
-	struct inject *inject = &card->inject;
+	struct inject *inject = card_inject(card);
 	struct injection *injection = &inject->kinds[order->kind];
 
 	if (order->kind == INJECT_IRQ_STORM)
 		end_storm(inject);
-	pthread_mutex_lock(&card->lock);
+	inject_lock(card);
 	turn_off(inject, order->kind);
 	atomic_store(&injection->value, order->value);
 	atomic_store(&injection->queue, order->queue);
@@ -393,8 +386,12 @@ void inject_start(struct card *card, const struct inject_order *order)
 	atomic_store(&injection->left, order->times);
 	atomic_store(&injection->count, 0);
 	atomic_fetch_or(&inject->on, 1ull << order->kind);
-	apply_changes(card);
-	pthread_mutex_unlock(&card->lock);
+	/* These happen at once. */
+	while (inject_take(inject, INJECT_IRQ_SPURIOUS))
+		inject_irq(card, (uint32_t)inject_value(inject, INJECT_IRQ_SPURIOUS));
+	if (inject_take(inject, INJECT_FATAL))
+		inject_fatal(card);
+	inject_unlock(card);
 	if (order->kind == INJECT_IRQ_STORM)
 		inject->storming = !pthread_create(&inject->storm, NULL, storm_main, card);
 	log_debug("inject %s", kinds[order->kind].name);
@@ -402,12 +399,11 @@ void inject_start(struct card *card, const struct inject_order *order)
 
 void inject_clear(struct card *card)
 {
-	struct inject *inject = &card->inject;
+	struct inject *inject = card_inject(card);
 
 	end_storm(inject);
-	pthread_mutex_lock(&card->lock);
+	inject_lock(card);
 	atomic_store(&inject->on, 0);
-	card->stuck = false;
-	card_wake(card);
-	pthread_mutex_unlock(&card->lock);
+	inject_cleared(card);
+	inject_unlock(card);
 }

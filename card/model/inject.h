@@ -180,8 +180,19 @@ const char *inject_parse(struct inject_order *order, char *spec, const char *tim
 void inject_start(struct card *card, const struct inject_order *order);
 void inject_clear(struct card *card);
 
-/* NULL for all: this card makes no faults. */
 const char *inject_name(enum inject_kind kind);
 const char *inject_help(enum inject_kind kind);
+
+/* ---- What each card does for it ---- */
+
+/* This card can make such faults. */
+bool inject_can(enum inject_kind kind);
+/* Around changes; threads that wait for one are woken at the end. */
+void inject_lock(struct card *card);
+void inject_unlock(struct card *card);
+/* With the lock: an interrupt for nothing; the card gives up; nothing is on any more. */
+void inject_irq(struct card *card, uint32_t vector);
+void inject_fatal(struct card *card);
+void inject_cleared(struct card *card);
 
 #endif

@@ -5,7 +5,7 @@
  * The simulation (sim.h) of the card's shape is found beside the program, or in $VTA_RTL_CARDS. A
  * thread gives it clocks while it has something to do, and none while it waits for the host; an
  * access takes the clocks that it needs by itself. The core is always the RTL's, and the card does
- * not learn of refused writes and keeps no state. Faults cannot be injected.
+ * not learn of refused writes and keeps no state. Faults are injected in the bus alone.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ struct card {
 	uint64_t power_on;	/* by the host's clock */
 	void *mem;
 	int mem_fd;
-	struct inject inject;	/* nothing is ever on */
+	struct inject inject;	/* of the kinds that inject_can() */
 
 	const struct card_sim *sim;
 	atomic_uint visitors;	/* threads that want the lock, but for the card's */
@@ -78,36 +78,48 @@ static uint32_t card_beat(void *priv)
 
 static int host_read(void *priv, uint64_t addr, void *buf, size_t len)
 {
-	const struct card *card = priv;
+	struct card *card = priv;
 
+	if (inject_take(&card->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return card->ops->read(card->priv, addr, buf, len);
 }
 
 static int host_write(void *priv, uint64_t addr, const void *buf, size_t len)
 {
-	const struct card *card = priv;
+	struct card *card = priv;
 
+	if (inject_take(&card->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return card->ops->write(card->priv, addr, buf, len);
 }
 
 static int host_read64(void *priv, uint64_t addr, uint64_t *val)
 {
-	const struct card *card = priv;
+	struct card *card = priv;
 
+	if (inject_take(&card->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return card->ops->read64(card->priv, addr, val);
 }
 
 static int host_write64(void *priv, uint64_t addr, uint64_t val)
 {
-	const struct card *card = priv;
+	struct card *card = priv;
 
+	if (inject_take(&card->inject, INJECT_DMA_ABORT))
+		return -EIO;
 	return card->ops->write64(card->priv, addr, val);
 }
 
 static int host_irq(void *priv, unsigned int vector)
 {
-	const struct card *card = priv;
+	struct card *card = priv;
 
+	if (inject_take(&card->inject, INJECT_IRQ_LOST))
+		return 0;
+	if (inject_take(&card->inject, INJECT_IRQ_TWICE))
+		card->ops->irq(card->priv, vector);
 	return card->ops->irq(card->priv, vector);
 }
 
@@ -316,6 +328,7 @@ void card_free(struct card *card)
 {
 	if (!card)
 		return;
+	inject_clear(card);
 	if (card->has_thread) {
 		enter(card);
 		card->exiting = true;
@@ -345,11 +358,45 @@ int card_mem_fd(struct card *card)
 
 /* ---- The host's way to the card ---- */
 
+/* A read that the bus answers instead of the card. */
+static bool answer_read(struct card *card, void *buf, size_t len)
+{
+	bool ones = inject_take(&card->inject, INJECT_ONES);
+
+	if (!ones && !inject_take(&card->inject, INJECT_ZEROS))
+		return false;
+	memset(buf, ones ? 0xff : 0, len);
+	return true;
+}
+
+/* Changes the registers that a read has found. */
+static void change_read(struct card *card, uint64_t off, uint8_t *buf, size_t len)
+{
+	uint32_t val;
+
+	if ((len != sizeof(val) && len != 2 * sizeof(val)) || off % len)
+		return;
+	for (size_t at = 0; at < len; at += sizeof(val)) {
+		memcpy(&val, buf + at, sizeof(val));
+		inject_register(&card->inject, off + at, &val);
+		if (inject_take(&card->inject, INJECT_GARBAGE))
+			inject_garbage(&card->inject, &val);
+		memcpy(buf + at, &val, sizeof(val));
+	}
+}
+
 void card_access(struct card *card, unsigned int bar, uint64_t off, void *buf, size_t len,
 		 bool write)
 {
+	const bool reads = bar == VTA_BAR_REGS && !write;
+
+	if (inject_take(&card->inject, INJECT_SLOW))
+		inject_sleep_us(&card->inject, INJECT_SLOW);
 	enter(card);
-	card->sim->access(card->self, bar, off, buf, len, write);
+	if (!reads || !answer_read(card, buf, len))
+		card->sim->access(card->self, bar, off, buf, len, write);
+	if (reads)
+		change_read(card, off, buf, len);
 	leave(card);
 }
 
@@ -490,40 +537,47 @@ size_t card_copy_pieces(struct card *card, const struct card_copy *copy,
 	return 0;
 }
 
-/* ---- Faults are injected into the card in C alone ---- */
+/* ---- Faults are injected in the bus ---- */
 
 struct inject *card_inject(struct card *card)
 {
 	return &card->inject;
 }
 
-const char *inject_parse(struct inject_order *order, char *spec, const char *times)
+/* What the bus does, or a register reads as by its way. */
+bool inject_can(enum inject_kind kind)
 {
-	(void)order;
-	(void)spec;
-	(void)times;
-	return "the card in RTL takes no injected faults";
+	const uint64_t bus = INJECT_REGS | 1ull << INJECT_IRQ_LOST | 1ull << INJECT_IRQ_TWICE |
+			     1ull << INJECT_IRQ_SPURIOUS | 1ull << INJECT_IRQ_STORM |
+			     1ull << INJECT_DMA_ABORT | 1ull << INJECT_ONES |
+			     1ull << INJECT_ZEROS | 1ull << INJECT_GARBAGE | 1ull << INJECT_SLOW |
+			     1ull << INJECT_GONE | 1ull << INJECT_CONFIG_GONE;
+
+	return bus >> kind & 1;
 }
 
-void inject_start(struct card *card, const struct inject_order *order)
+void inject_lock(struct card *card)
+{
+	enter(card);
+}
+
+void inject_unlock(struct card *card)
+{
+	leave(card);
+}
+
+/* What is not sent while the bus is off is lost. */
+void inject_irq(struct card *card, uint32_t vector)
+{
+	host_irq(card, vector);
+}
+
+void inject_fatal(struct card *card)
 {
 	(void)card;
-	(void)order;
 }
 
-void inject_clear(struct card *card)
+void inject_cleared(struct card *card)
 {
 	(void)card;
-}
-
-const char *inject_name(enum inject_kind kind)
-{
-	(void)kind;
-	return NULL;
-}
-
-const char *inject_help(enum inject_kind kind)
-{
-	(void)kind;
-	return NULL;
 }

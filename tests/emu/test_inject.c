@@ -2,7 +2,7 @@
 /*
  * Injected faults (card/model/inject.h): each does what
  * its name says, as often as its count, for its queue, and is over when it
- * is cleared.
+ * is cleared. Those that begin with bus_ are for the card in RTL, too.
  */
 #include <linux/pci_regs.h>
 #include <stdio.h>
@@ -334,7 +334,7 @@ TEST_F(RIG, halt_without_a_record)
 
 /* ---- Interrupts ---- */
 
-TEST_F(RIG, interrupts)
+TEST_F(RIG, bus_interrupts)
 {
 	struct bench b;
 
@@ -350,7 +350,7 @@ TEST_F(RIG, interrupts)
 	assert_int_equal(happened(r, "irq-spurious"), 5);
 }
 
-TEST_F(RIG, irq_storm)
+TEST_F(RIG, bus_irq_storm)
 {
 	struct bench b;
 	uint64_t count = 0;
@@ -385,7 +385,7 @@ TEST_F(RIG, stuck_event)
 
 /* ---- The bus ---- */
 
-TEST_F(RIG, refused_dma)
+TEST_F(RIG, bus_refuses_reads)
 {
 	struct bench b;
 
@@ -395,6 +395,15 @@ TEST_F(RIG, refused_dma)
 	rig_put(&b.q, copy());
 	rig_submit(&b.q);
 	assert_int_equal(rig_halted(&b.q).reason, VTA_FAULT_DMA);
+	assert_int_equal(happened(r, "dma-abort"), 1);
+	rig_do(&b.other, copy());
+}
+
+TEST_F(RIG, refused_records)
+{
+	struct bench b;
+
+	bench(&b, r);
 	order(r, "dma-abort");
 	rig_put(&b.other, copy());
 	rig_submit(&b.other);
@@ -420,7 +429,7 @@ TEST_F(RIG, tlb_kinds)
 	rig_fails(&b.q, copy(), VTA_FAULT_PAGE, VTA_ACCESS_COPY_DST, DATA);
 }
 
-TEST_F(RIG, ones_and_zeros)
+TEST_F(RIG, bus_ones_and_zeros)
 {
 	order(r, "ones+2 1");
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
@@ -436,7 +445,7 @@ TEST_F(RIG, ones_and_zeros)
 	assert_int_equal(rig_get(r, REG_CONTRACT), VTA_CONTRACT << 16 | VTA_CONTRACT_NEWEST_MINOR);
 }
 
-TEST_F(RIG, garbage_follows_from_its_seed)
+TEST_F(RIG, bus_garbage_follows_from_its_seed)
 {
 	uint32_t first[16];
 	unsigned int i, same = 0;
@@ -459,7 +468,15 @@ TEST_F(RIG, garbage_follows_from_its_seed)
 	assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
 }
 
-TEST_F(RIG, card_gone)
+TEST_F(RIG, bus_is_slow)
+{
+	order(r, "slow=2000 3");
+	for (unsigned int i = 0; i < 5; i++)
+		assert_int_equal(rig_get(r, REG_MAGIC), REG_MAGIC_VALUE);
+	assert_int_equal(happened(r, "slow"), 3);
+}
+
+TEST_F(RIG, bus_without_the_card)
 {
 	struct bench b;
 

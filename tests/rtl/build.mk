@@ -46,11 +46,13 @@ $(RTL_TEST_DIR)/test_rtl_cards: $(EMU_ASAN_BIN)
 CHECK_PROGRAMS += $(RTL_TEST_DIR)/test_rtl_cards
 
 # Tests of the emulated card on the card in RTL. Some need a card of another shape.
-RTL_CARD_TESTS := card $(addprefix card_,queue mmu sync fault stop reset runs counters)
+RTL_CARD_TESTS := card $(addprefix card_,queue mmu sync fault stop reset runs counters) inject
 RTL_CARD_SHAPES := $(RTL_TEST_SHAPE) $(RTL_DEFAULT_SHAPE) 256-256-23
 RTL_CARD_SKIP_card_sync := !all_queues
 RTL_CARD_SKIP_card_fault := !refused_writes_that_are_posted
-rtl-card-test = env VTA_EMU=$(RTL_EMU) $(EMU_TEST_DIR)/test_$(1)
+# Faults of the bus alone are injected there.
+RTL_CARD_ONLY_inject := bus_*
+rtl-card-test = env VTA_EMU=$(RTL_EMU) $(EMU_TEST_DIR)/test_$(1) $(RTL_CARD_ONLY_$(1))
 
 # In make check: some streams and layers, and the numbers; make check-rtl has all.
 RTL_CHECK_CONFIGS := tiny block4_wide_src default shallow

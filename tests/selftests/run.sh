@@ -119,7 +119,9 @@ boot_waits() {
 
 # Users who share a card in modelled time.
 boot_groups() {
-	boot groups --emu-arg --time --emu-arg model --emu-arg --contexts=16 -- vta_group
+	local time=(--emu-arg --time=model)
+	[ "${CARD-}" != rtl ] || time=()	# it has the slow one
+	boot groups "${time[@]}" --emu-arg --contexts=16 -- vta_group
 }
 
 # A card that breaks the contract, and errors of its link. The kernel must handle the slot by

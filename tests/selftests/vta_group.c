@@ -5,7 +5,8 @@
  * On a card in modelled time. Users are real user ids, by which files are opened. All
  * submit first, behind a WAIT for one word of the card's that they share, and one SIGNAL
  * releases them. Their shares are measured by the card's stamps, and by the time that the
- * queues' status pages count.
+ * queues' status pages count. On a card in gates, whose time is the host's, jobs are shorter
+ * by the factor of time-outs, and what is said of their length by cycles is left out.
  */
 #include <linux/capability.h>
 
@@ -81,7 +82,8 @@ static struct vta_desc job(const struct user *u, unsigned int ms)
 {
 	const unsigned int row = 1 + WIDTH / 16;
 
-	return desc_fill2d(u->mem.addr + QUEUES_MAX * 4096, 0, 0, WIDTH, ms * 100000 / row);
+	return desc_fill2d(u->mem.addr + QUEUES_MAX * 4096, 0, 0, WIDTH,
+			   ms * 100000 / row / (unsigned int)slowness());
 }
 
 static int user_queue(struct user *u, unsigned int priority)
@@ -205,8 +207,10 @@ static void expect_shares(struct __test_metadata *_metadata, struct user *hostil
 	       (unsigned long long)((used + mine) / MS), (unsigned long long)(mine / MS));
 	EXPECT_LE(part * used, mine + part * slack);
 	EXPECT_GE(part * used + part * slack, mine);
-	/* It is what the status page counts, too. */
-	EXPECT_EQ(mine, le64toh(innocent->q[0].status->status.copy_time));
+	/* It is what the status page counts, too, with the writing of stamps. */
+	EXPECT_LE(mine, le64toh(innocent->q[0].status->status.copy_time));
+	if (slowness() == 1)
+		EXPECT_EQ(mine, le64toh(innocent->q[0].status->status.copy_time));
 }
 
 static void check_half(struct __test_metadata *_metadata, struct _test_data_group *self,
@@ -244,6 +248,8 @@ TEST_F(group, innocent_user_is_served_within_two_limits)
 	const struct vta_stamp *s;
 	struct vta_desc descs[2];
 
+	if (slowness() > 1)
+		SKIP(return, "a job takes as long as the simulation does");
 	ASSERT_EQ(0, file_write(PARAMETERS "max_job_ms", "200"));
 	for (i = 0; i < QUEUES_MAX; i++) {
 		ASSERT_EQ(0, user_queue(&self->hostile, VTA_QUEUE_PRIORITY_MAX));
@@ -277,6 +283,8 @@ TEST_F(group, limit_of_a_descriptor_is_in_time)
 	struct vta_queue_fault fault;
 	struct vta_desc descs[2];
 
+	if (slowness() > 1)
+		SKIP(return, "a job takes as long as the simulation does");
 	ASSERT_EQ(0, user_queue(&self->innocent, 0));
 	descs[0] = desc_fill2d(self->innocent.mem.addr + QUEUES_MAX * 4096, 0, 0, 1, 60000000);
 	descs[1] = desc_stamp(job(&self->innocent, 990), self->innocent.mem.addr);
