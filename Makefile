@@ -302,7 +302,7 @@ check-mpi:  ## MPI on the device soft
 	@tests/run -o build/check-mpi "mpi=tests/mpi/run.sh build/mpi"
 
 # TVM's runtime, which the user has: nothing of TVM is part of this tree.
-check-tvm:  ## TVM's VTA runtime on libvta_driver, from TVM=DIR
+check-tvm:  ## TVM's VTA runtime on libvta_driver, from TVM=DIR; CORE=rtl on the core in RTL
 	@if [ -z '$(TVM)' ]; then \
 		echo 'SKIP check-tvm: no TVM; say TVM=DIR for a source tree of TVM 0.8 to 0.18'; \
 	elif [ ! -e '$(TVM)/vta/runtime/runtime.cc' ] || [ ! -e '$(TVM_HW)/config/vta_config.py' ]; then \
@@ -311,8 +311,9 @@ check-tvm:  ## TVM's VTA runtime on libvta_driver, from TVM=DIR
 	else \
 		$(QUIETLY) build-deps && tools/vm/deps.sh need g++ python3 && \
 		echo "building everything, and TVM's runtime" && \
-		$(QUIETLY) vm-module $(EMU_ASAN_BIN) $(SOFT_SO) tvm-programs && \
-		tests/run "tvm=tests/tvm/run.sh $(VM_MODULE) $(TVM_DIR)"; \
+		$(QUIETLY) vm-module $(EMU_ASAN_BIN) $(SOFT_SO) tvm-programs \
+			$(if $(filter rtl,$(CORE)),rtl-deps $(call rtl-models,$(TVM_CONFIGS))) && \
+		tests/run "tvm=CORE=$(CORE) tests/tvm/run.sh $(VM_MODULE) $(TVM_DIR)"; \
 	fi
 
 # The kernel's tests again, on kernels that watch: any report fails, and so does

@@ -6,7 +6,10 @@
 #
 #   guest.sh BUILT/CONFIG ORDER
 #
+# CORE=rtl gives the card the core in RTL; its time passes slower, so that no job is too late.
+#
 # vm: --emu-arg --config="tests/emu/configs/${1##*/}.json" --emu-arg --order="$2"
+# vm: ${CORE:+--emu-arg --core="$CORE" --emu-arg --time=model:1000}
 # vm: --file "$1-33554432/programs":/root/whole --file "$1-2048/programs":/root/small
 set -u
 insmod /lib/vta.ko

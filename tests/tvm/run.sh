@@ -6,7 +6,8 @@
 #
 #   tests/tvm/run.sh VTA.KO BUILT [CONFIG...]
 #
-# make tvm-programs TVM=DIR builds the programs, in BUILT. They print the results, as TAP.
+# make tvm-programs TVM=DIR builds the programs, in BUILT. They print the results, as TAP. With
+# CORE=rtl they run only in the VM, on cards with the core in RTL, whose order is its own.
 set -eu
 cd "$(dirname "$0")/../.."
 module=$1
@@ -14,6 +15,14 @@ built=$2
 status=0
 shift 2
 [ $# -gt 0 ] || set -- default batch2 block32
+
+if [ "${CORE-}" = rtl ]; then
+	for config; do
+		echo "# $config, the core in RTL"
+		tests/in-vm -t 3600 tests/tvm/guest.sh "$module" "$built/$config" inorder || status=1
+	done
+	exit "$status"
+fi
 
 for config; do
 	echo "# $config, TVM's simulator"
