@@ -43,6 +43,8 @@ fi
 home=/run/user/$user
 mount -t tmpfs -o mode=755 none /run && mkdir -p /run/cdi /run/dev/pts "$home/rootfs"/{bin,dev,proc,sys,etc}
 for node in null zero full random urandom tty ptmx; do cp -a "/dev/$node" /run/dev; done
+# On a machine whose /dev/null is root's alone, podman without rights could not begin.
+chmod 666 /run/dev/{null,zero,full,random,urandom,tty,ptmx}
 mkdir -m 1777 /run/dev/shm
 ln -s /proc/self/fd /run/dev/fd
 mount --bind /dev/pts /run/dev/pts
