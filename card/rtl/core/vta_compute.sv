@@ -69,22 +69,30 @@ module vta_compute #(
 
 	// ---- Fields of the instruction, in registers since they are there before its start
 	logic is_alu, is_reset, has_imm;
-	logic two, late;			// ALU with two sources; SHR or MUL
+	logic two, late, waits;			// ALU with two sources; SHR or MUL
 	logic [2:0] opcode;
 	logic [31:0] immediate;
-	logic [16:0] last_uop;
-	logic [13:0] last_out, last_in;
+	logic [16:0] last_uop, before_uop;	// the last one, and the one before
+	logic [13:0] last_out, last_in, before_out, before_in;
+	logic one_u, one_j, one_i;		// the first one is the last one
 	always_ff @(posedge clk) begin
 		is_alu <= alu;
 		is_reset <= reset;
 		has_imm <= use_imm;
 		two <= alu & ~use_imm;
 		late <= alu & (alu_opcode == vta_isa_pkg::ALU_SHR | alu_opcode == vta_isa_pkg::ALU_MUL);
+		waits <= late;
 		opcode <= alu_opcode;
 		immediate <= {{16{imm[15]}}, imm};
 		last_uop <= uop_end - 17'd1;
 		last_out <= iter_out - 14'd1;
 		last_in <= iter_in - 14'd1;
+		before_uop <= uop_end - 17'd2;
+		before_out <= iter_out - 14'd2;
+		before_in <= iter_in - 14'd2;
+		one_u <= 17'(uop_bgn) == last_uop;
+		one_j <= ~|last_in;
+		one_i <= ~|last_out;
 	end
 
 	// ---- Stage 0: the loops
@@ -98,9 +106,7 @@ module vta_compute #(
 	wire issue = run & ~stall;
 	wire word_end = issue & (~two | second);
 	wire uop_done = word_end & step == LastStep;
-	wire last_u = u == last_uop;
-	wire last_j = j == last_in;
-	wire last_i = i == last_out;
+	logic last_u, last_j, last_i;		// each is at its last value
 
 	assign uop_executed = uop_done;
 	assign uop_read = ~stall;
@@ -113,11 +119,16 @@ module vta_compute #(
 			second <= 1'b0;
 			{i, j} <= '0;
 			{dst_out, dst_in, src_out, src_in, wgt_out, wgt_in} <= '0;
+			{last_u, last_j, last_i} <= {one_u, one_j, one_i};
 		end else if (issue) begin
 			second <= two & ~second;
 			if (word_end) step <= step == LastStep ? '0 : step + 1'b1;
-			if (uop_done) u <= last_u ? 17'(uop_bgn) : u + 17'd1;
+			if (uop_done) begin
+				u <= last_u ? 17'(uop_bgn) : u + 17'd1;
+				last_u <= last_u ? one_u : u == before_uop;
+			end
 			if (uop_done & last_u) begin
+				last_j <= last_j ? one_j : j == before_in;
 				j <= last_j ? '0 : j + 14'd1;
 				dst_in <= last_j ? '0 : dst_in + dst_factor_in;
 				src_in <= last_j ? '0 : src_in + src_factor_in;
@@ -125,6 +136,7 @@ module vta_compute #(
 			end
 			if (uop_done & last_u & last_j) begin
 				i <= i + 14'd1;
+				last_i <= i == before_out;
 				dst_out <= dst_out + dst_factor_out;
 				src_out <= src_out + src_factor_out;
 				wgt_out <= wgt_out + wgt_factor_out;
@@ -228,6 +240,8 @@ module vta_compute #(
 	// ---- Stages up to Read: kinds and addresses of accumulators
 	logic [Wait - 1:0] valid_wait, save_wait, writes_wait;
 	logic [Wait * AccBits - 1:0] acc_wait;
+	wire [AccBits - 1:0] acc_read = acc_wait[(Wait - 1) * AccBits +: AccBits];
+	wire meet = acc_wait[(Wait - 2) * AccBits +: AccBits] == acc_read;
 	logic again;				// at Read: it has the word that was there before
 	always_ff @(posedge clk) begin
 		if (halt) begin
@@ -240,14 +254,12 @@ module vta_compute #(
 		if (~stall) begin
 			writes_wait <= Wait'({writes_wait, writes_3});
 			acc_wait <= (Wait * AccBits)'({acc_wait, acc_3});
-			again <= acc_wait[(Wait - 2) * AccBits +: AccBits] ==
-				acc_wait[(Wait - 1) * AccBits +: AccBits];
+			again <= meet;
 		end
 	end
 	wire valid_read = valid_wait[Wait - 1];
 	wire save_at_read = save_wait[Wait - 1];
 	wire writes_read = writes_wait[Wait - 1];
-	wire [AccBits - 1:0] acc_read = acc_wait[(Wait - 1) * AccBits +: AccBits];
 
 	// ---- Hold, Compute, Middle, Result
 	logic valid_hold, writes_hold, save_hold, write_compute, write_middle, write_result;
@@ -258,9 +270,10 @@ module vta_compute #(
 	wire after_hold = valid_hold & writes_hold & again;
 	wire after_compute = write_compute & acc_read == acc_compute;
 
-	// SHR and MUL have theirs at Middle, so the next reader waits for it.
-	assign stall = late & valid_read & after_hold;
+	// SHR and MUL have theirs at Middle, so the next reader waits for it. That it will is known in the
+	// clock before: valid_read & after_hold are then true.
 	always_ff @(posedge clk) begin
+		stall <= waits & ~stall & ~halt & valid_wait[Wait - 2] & valid_read & writes_read & meet;
 		valid_hold <= valid_read & ~stall & ~halt;
 		save_hold <= save_at_read & ~halt;
 		writes_hold <= writes_read;
@@ -280,8 +293,8 @@ module vta_compute #(
 	wire in_hand = valid_1 | valid_2 | valid_3 | |valid_wait | valid_hold | write_compute |
 		write_middle | write_result;
 	logic started;
-	assign done = started & ~run & ~in_hand;
 	always_ff @(posedge clk) begin
+		done <= started & ~run & ~in_hand & ~done & ~halt;
 		if (halt) started <= 1'b0;
 		else if (start) started <= 1'b1;
 		else if (done) started <= 1'b0;

@@ -24,6 +24,7 @@ module vta_control (
 	output logic [127:0] fault_insn,
 	// The core
 	output logic halt,			// everything in hand is given up
+	output logic quiet,			// from a halt to the next command
 	output logic begin_run,
 	output logic keep,
 	output logic clear, save, restore,
@@ -65,14 +66,10 @@ module vta_control (
 
 	assign ready = state == Idle;
 	assign done = state == Done;
-	assign halt = reset | state == Halt;
-	assign begin_run = state == Begin & kind == vta_isa_pkg::COMMAND_RUN;
 	assign running = state == Run;
-	assign clear = state == Begin & kind == vta_isa_pkg::COMMAND_CLEAR;
-	assign save = state == Begin & kind == vta_isa_pkg::COMMAND_SAVE;
-	assign restore = state == Begin & kind == vta_isa_pkg::COMMAND_RESTORE;
 
 	wire misaligned = command_kind == vta_isa_pkg::COMMAND_RUN & |command_address[3:0];
+	wire accepted = ready & command & ~misaligned & ~reset;
 
 	// ---- The end of a run: for some clocks nothing has moved, and what is in registers is so, too
 	logic [2:0] stuck;			// modules, in the clock before
@@ -99,14 +96,37 @@ module vta_control (
 	wire [1:0] at_deadlock = oldest_0 ? 2'd0 : oldest_1 ? 2'd1 : 2'd2;
 	wire [1:0] at = any_fault ? at_fault : at_deadlock;
 
-	// The instruction stays where it is for two clocks, and is recorded in the second one.
-	logic record;
+	// The instruction stays where it is for two clocks, and is recorded in the second one, as is what
+	// its unit or vta_state had said in the first one.
+	logic record, record_state, record_fetch, record_deadlock;
 	logic [1:0] recorded;
+	logic [2:0] unit_faulted;
+	logic [3 * 4 - 1:0] unit_said, unit_accessed;
+	logic [3 * 32 - 1:0] unit_place;
+	logic [3:0] state_said;
+	logic [31:0] state_place;
+
+	wire halts = (state == Run & (any_fault | ended | stop)) |
+		(state == State & (state_fault | stop)) | (state == Halt & ~port_idle);
 
 	always_ff @(posedge clk) begin
 		rested <= at_rest & ~|fault ? {rested[1:0], 1'b1} : '0;
 		record <= any_fault | deadlock;
+		record_deadlock <= ~any_fault;
+		record_state <= state == State & state_fault;
+		record_fetch <= ended & fetch_faulted & ~any_fault;
 		recorded <= at;
+		unit_faulted <= unit_fault;
+		{unit_said, unit_accessed, unit_place} <= {unit_reason, unit_access, unit_address};
+		{state_said, state_place} <= {state_reason, state_address};
+
+		// What is true in states Halt and Begin, in registers
+		halt <= reset | halts;
+		quiet <= reset | halts | (quiet & ~accepted);
+		begin_run <= accepted & command_kind == vta_isa_pkg::COMMAND_RUN;
+		clear <= accepted & command_kind == vta_isa_pkg::COMMAND_CLEAR;
+		save <= accepted & command_kind == vta_isa_pkg::COMMAND_SAVE;
+		restore <= accepted & command_kind == vta_isa_pkg::COMMAND_RESTORE;
 		if (reset) begin
 			state <= Idle;
 		end else begin
@@ -132,28 +152,30 @@ module vta_control (
 			fault_address <= misaligned ? command_address : '0;
 			fault_index <= vta_isa_pkg::NO_INSN;
 			fault_insn <= '0;
-		end else if (any_fault | deadlock) begin
+		end else if (any_fault | ended & (fetch_faulted | |stuck) | (state == State & state_fault)) begin
 			faulted <= 1'b1;
-			fault_reason <= deadlock & ~any_fault ? vta_isa_pkg::FAULT_DEADLOCK :
-				unit_fault[at] ? unit_reason[4 * at +: 4] : module_reason[4 * at +: 4];
-			fault_access <= any_fault & unit_fault[at] ? unit_access[4 * at +: 4] :
-				vta_isa_pkg::ACCESS_NONE;
-			fault_address <= any_fault & unit_fault[at] ? unit_address[32 * at +: 32] : '0;
-		end else if (ended & fetch_faulted) begin
-			faulted <= 1'b1;
+		end else if (stop & ~ended & (state == Run | state == State)) begin
+			stopped <= 1'b1;
+		end
+		if (record_state) begin
+			fault_reason <= state_said;
+			fault_access <= vta_isa_pkg::ACCESS_STATE;
+			fault_address <= state_place;
+		end
+		if (record_fetch) begin
 			fault_reason <= fetch_reason;
 			fault_access <= vta_isa_pkg::ACCESS_INSN;
 			fault_address <= fetch_address;
 			fault_index <= fetched;
-		end else if (state == State & state_fault) begin
-			faulted <= 1'b1;
-			fault_reason <= state_reason;
-			fault_access <= vta_isa_pkg::ACCESS_STATE;
-			fault_address <= state_address;
-		end else if (stop & ~ended & (state == Run | state == State)) begin
-			stopped <= 1'b1;
 		end
 		if (record) begin
+			fault_reason <= record_deadlock ? vta_isa_pkg::FAULT_DEADLOCK :
+				unit_faulted[recorded] ? unit_said[4 * recorded +: 4] :
+				module_reason[4 * recorded +: 4];
+			fault_access <= unit_faulted[recorded] & ~record_deadlock ?
+				unit_accessed[4 * recorded +: 4] : vta_isa_pkg::ACCESS_NONE;
+			fault_address <= unit_faulted[recorded] & ~record_deadlock ?
+				unit_place[32 * recorded +: 32] : '0;
 			fault_index <= module_index[32 * recorded +: 32];
 			fault_insn <= module_insn[128 * recorded +: 128];
 		end

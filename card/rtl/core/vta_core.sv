@@ -117,7 +117,7 @@ module vta_core #(
 	end
 
 	// ---- Control
-	logic halt, begin_run, keep, running;
+	logic halt, quiet, begin_run, keep, running;
 	logic clear, save, restore, port_idle;
 	logic [31:0] address;
 	logic state_active, state_done, state_fault;
@@ -136,7 +136,7 @@ module vta_core #(
 	vta_control control (
 		.clk, .reset, .command, .command_kind, .command_address, .command_keep,
 		.ready(command_ready), .stop, .done, .stopped, .faulted, .fault_reason,
-		.fault_access, .fault_address, .fault_index, .fault_insn, .halt, .begin_run, .keep,
+		.fault_access, .fault_address, .fault_index, .fault_insn, .halt, .quiet, .begin_run, .keep,
 		.clear, .save, .restore, .address, .running, .port_idle, .state_done, .state_fault,
 		.state_reason, .state_address(state_fault_address), .fetch_idle, .fetch_faulted,
 		.fetch_reason, .fetch_address(fetch_fault_address), .fetched,
@@ -167,25 +167,55 @@ module vta_core #(
 	logic [3:0] fill_access;
 	logic [127:0] store_data, save_data;
 	logic store_request, save_request;
+	wire [Clients * 32 - 1:0] request_address = {header_address,
+		state_active ? save_address : store_address, fill_address, load_address,
+		fetch_address};
+	wire [Clients * 9 - 1:0] request_length = {9'd32, state_active ? save_length : store_length,
+		fill_length, load_length, fetch_length};
 
-	assign request[Write] = state_active ? save_request : store_request;
+	// The store unit does nothing while vta_state is active, and the other way round.
+	assign request[Write] = save_request | store_request;
 	assign response_ready[Fetch] = 1'b1;
 	assign response_ready[Write] = 1'b1;
 	assign response_ready[Header] = 1'b1;
 
+	// Requests wait in registers for their turn.
+	logic [Clients - 1:0] waiting, waiting_ready;
+	logic [Clients * 32 - 1:0] waiting_address;
+	logic [Clients * 9 - 1:0] waiting_length;
+	logic [127:0] waiting_data;
+
+	for (genvar n = 0; n < Clients; n++) begin : gen_waiting
+		if (n == Write) begin : gen_write
+			vta_slice #(.WIDTH(128 + 32 + 9)) slice (
+				.clk, .clear(halt), .send(request[n]), .send_ready(request_ready[n]),
+				.send_data({state_active ? save_data : store_data,
+					request_address[32 * n +: 32], request_length[9 * n +: 9]}),
+				.valid(waiting[n]), .ready(waiting_ready[n]),
+				.data({waiting_data, waiting_address[32 * n +: 32],
+					waiting_length[9 * n +: 9]})
+			);
+		end else begin : gen_read
+			vta_slice #(.WIDTH(32 + 9)) slice (
+				.clk, .clear(halt), .send(request[n]), .send_ready(request_ready[n]),
+				.send_data({request_address[32 * n +: 32],
+					request_length[9 * n +: 9]}),
+				.valid(waiting[n]), .ready(waiting_ready[n]),
+				.data({waiting_address[32 * n +: 32], waiting_length[9 * n +: 9]})
+			);
+		end
+	end
+
 	vta_port #(.CLIENTS(Clients)) port (
-		.clk, .reset, .halt, .request, .request_ready,
-		.request_write(Writes),
-		.request_address({header_address, state_active ? save_address : store_address,
-			fill_address, load_address, fetch_address}),
-		.request_length({9'd32, state_active ? save_length : store_length, fill_length,
-			load_length, fetch_length}),
+		.clk, .reset, .halt(quiet), .request(waiting), .request_ready(waiting_ready),
+		.request_write(Writes), .request_address(waiting_address),
+		.request_length(waiting_length),
 		.request_access({vta_isa_pkg::ACCESS_STATE,
 			state_active ? vta_isa_pkg::ACCESS_STATE : vta_isa_pkg::ACCESS_STORE,
 			state_active ? vta_isa_pkg::ACCESS_STATE : fill_access,
 			state_active ? vta_isa_pkg::ACCESS_STATE : vta_isa_pkg::ACCESS_LOAD,
 			vta_isa_pkg::ACCESS_INSN}),
-		.request_data(state_active ? save_data : store_data), .response, .response_ready,
+		.request_data(waiting_data), .response, .response_ready,
 		.memory_request, .memory_request_ready, .memory_request_write,
 		.memory_request_address, .memory_request_length, .memory_request_access,
 		.memory_request_data, .memory_response, .memory_response_ready,
@@ -193,7 +223,7 @@ module vta_core #(
 	);
 
 	// ---- Fetching, and the modules' queues
-	logic [2:0] queue_push, queue_pop, begun;
+	logic [2:0] queue_push, queue_pop, begun, has_begun;
 	logic [159:0] fetched_insn;
 
 	vta_fetch #(.LOG_WAITING(LOG_WAITING)) fetch (
@@ -204,7 +234,7 @@ module vta_core #(
 		.response_reason(memory_response_reason),
 		.response_address(memory_response_address),
 		.response_data(memory_response_data), .push(queue_push), .insn(fetched_insn),
-		.pop(begun), .idle(fetch_idle), .faulted(fetch_faulted),
+		.pop(has_begun), .idle(fetch_idle), .faulted(fetch_faulted),
 		.fault_reason(fetch_reason), .fault_address(fetch_fault_address), .fetched
 	);
 
@@ -251,22 +281,25 @@ module vta_core #(
 	assign has_next = 3'b011;
 	assign prev_valid = {token_valid[ComputeToStore], token_valid[LoadToCompute], 1'b0};
 	assign next_valid = {1'b0, token_valid[StoreToCompute], token_valid[ComputeToLoad]};
-	assign prev_none = {token_none[ComputeToStore], token_none[LoadToCompute], 1'b0};
-	assign next_none = {1'b0, token_none[StoreToCompute], token_none[ComputeToLoad]};
-	assign prev_room = {token_room[StoreToCompute], token_room[ComputeToLoad], 1'b0};
-	assign next_room = {1'b0, token_room[ComputeToStore], token_room[LoadToCompute]};
+	wire [3:0] none_comes = token_none & ~token_push;
+	wire [3:0] room_stays = token_room & ~token_push;
+	assign prev_none = {none_comes[ComputeToStore], none_comes[LoadToCompute], 1'b0};
+	assign next_none = {1'b0, none_comes[StoreToCompute], none_comes[ComputeToLoad]};
+	assign prev_room = {room_stays[StoreToCompute], room_stays[ComputeToLoad], 1'b0};
+	assign next_room = {1'b0, room_stays[ComputeToStore], room_stays[LoadToCompute]};
 	assign prev_cycle = {token_cycle[64 * ComputeToStore +: 64],
 		token_cycle[64 * LoadToCompute +: 64], 64'd0};
 	assign next_cycle = {64'd0, token_cycle[64 * StoreToCompute +: 64],
 		token_cycle[64 * ComputeToLoad +: 64]};
-	assign token_pop[LoadToCompute] = pop_prev[ModuleCompute];
-	assign token_pop[ComputeToLoad] = pop_next[ModuleLoad];
-	assign token_pop[ComputeToStore] = pop_prev[ModuleStore];
-	assign token_pop[StoreToCompute] = pop_next[ModuleCompute];
-	assign token_push[LoadToCompute] = give_next[ModuleLoad];
-	assign token_push[ComputeToLoad] = give_prev[ModuleCompute];
-	assign token_push[ComputeToStore] = give_next[ModuleCompute];
-	assign token_push[StoreToCompute] = give_prev[ModuleStore];
+	// A token is popped in the clock after its instruction has begun, and pushed in the clock after
+	// that has ended.
+	always_ff @(posedge clk) begin
+		token_pop <= {pop_next[ModuleCompute], pop_prev[ModuleStore], pop_next[ModuleLoad],
+			pop_prev[ModuleCompute]};
+		token_push <= {give_prev[ModuleStore], give_next[ModuleCompute],
+			give_prev[ModuleCompute], give_next[ModuleLoad]};
+		has_begun <= begun;
+	end
 
 	logic [2:0] legal, fits, insn_valid, insn_idle;
 	logic [3 * 48 - 1:0] cost;
@@ -312,7 +345,7 @@ module vta_core #(
 		end
 
 		vta_sequence sequence_of (
-			.clk, .halt, .begin_run, .cycle_limit, .insn_idle(insn_idle[n]),
+			.clk, .halt(quiet), .begin_run, .cycle_limit, .insn_idle(insn_idle[n]),
 			.insn_valid(insn_valid[n]), .insn_legal(legal[n]),
 			.insn_nothing(nothing[n]), .insn_fits(fits[n]), .insn_loop(insn_loop[n]),
 			.insn_index(index[32 * n +: 32]), .insn_cost(cost[48 * n +: 48]),
@@ -336,7 +369,7 @@ module vta_core #(
 	end
 
 	// ---- Fields of the three instructions in hand
-	logic [2:0] load_memory, fill_memory, unit_memory, load_type, fill_type, alu_opcode;
+	logic [2:0] load_memory, fill_memory, unit_memory, alu_opcode;
 	logic [15:0] load_sram, load_y, load_x, load_stride, fill_sram, fill_y, fill_x, fill_stride;
 	logic [15:0] store_sram, store_y, store_x, store_stride;
 	logic [31:0] load_dram, fill_dram, store_dram;
@@ -405,38 +438,53 @@ module vta_core #(
 	logic [3:0] load_reason, fill_reason;
 	logic [31:0] load_fault_address, fill_fault_address;
 
-	// Units start in the clock after their instruction has passed its checks.
-	logic loop_start, store_start, load_begin, fill_begin;
+	// Units start in the clock after their instruction has passed its checks. What they get of it, or
+	// of vta_state, is in registers, so vta_state's start comes a clock later.
+	logic loop_start, store_start, load_begin, fill_begin, state_load, state_fill;
 	always_ff @(posedge clk) begin
 		load_start <= start[ModuleLoad] & ~halt;
 		fill_start <= start[ModuleCompute] & ~insn_loop[ModuleCompute] & ~halt;
 		loop_start <= start[ModuleCompute] & insn_loop[ModuleCompute] & ~halt;
 		store_start <= start[ModuleStore] & ~halt;
-		load_begin <= (start[ModuleLoad] | load_go) & ~halt;
-		fill_begin <= ((start[ModuleCompute] & ~insn_loop[ModuleCompute]) | fill_go) & ~halt;
+		{state_load, state_fill} <= {load_go, fill_go};
+		load_begin <= (start[ModuleLoad] | state_load) & ~halt;
+		fill_begin <= ((start[ModuleCompute] & ~insn_loop[ModuleCompute]) | state_fill) & ~halt;
 	end
 	assign unit_done[ModuleLoad] = load_done;
 	assign unit_done[ModuleCompute] = fill_done | loop_done;
 
-	assign load_type = state_active ? unit_memory : load_memory;
-	assign fill_type = state_active ? unit_memory : fill_memory;
 	assign fill_access = fill_memory == vta_isa_pkg::MEMORY_UOP ? vta_isa_pkg::ACCESS_UOP :
 		vta_isa_pkg::ACCESS_LOAD;
+
+	// Memory, place in it and in the scratchpad, rows, columns, padding
+	localparam int FieldBits = 3 + 33 + 16 + 16 + 17 + 16;
+	logic of_state, zero;
+	logic [FieldBits - 1:0] load_fields, fill_fields;
+	logic [15:0] load_pads, fill_pads;
+	wire [FieldBits - 1:0] state_fields = {unit_memory, state_place, 16'd0, 16'd1, unit_elements,
+		16'd0};
+	always_ff @(posedge clk) begin
+		of_state <= state_active;
+		zero <= state_active & unit_zero;
+		load_fields <= state_active ? state_fields :
+			{load_memory, 1'b0, load_dram, load_sram, load_y, 1'b0, load_x, load_stride};
+		fill_fields <= state_active ? state_fields :
+			{fill_memory, 1'b0, fill_dram, fill_sram, fill_y, 1'b0, fill_x, fill_stride};
+		load_pads <= {load_pad_y0, load_pad_y1, load_pad_x0, load_pad_x1} & {16{~state_active}};
+		fill_pads <= {fill_pad_y0, fill_pad_y1, fill_pad_x0, fill_pad_x1} & {16{~state_active}};
+	end
 
 	vta_load #(
 		.LOG_UOP_WORD(LogUopWord), .LOG_INP_WORD(LogInpWord), .LOG_WGT_WORD(LogWgtWord),
 		.LOG_ACC_WORD(LogAccWord), .LOG_INP_BYTES(LogInpBytes),
 		.LOG_WGT_BYTES(LogWgtBytes), .LOG_ACC_BYTES(LogAccBytes)
 	) load (
-		.clk, .halt, .start(load_begin), .zero(state_active & unit_zero),
-		.memory(load_type), .sram_base(state_active ? 16'd0 : load_sram),
-		.dram_base(state_active ? state_place : {1'b0, load_dram}), .bytes(state_active),
-		.y_size(state_active ? 16'd1 : load_y),
-		.x_size(state_active ? unit_elements : {1'b0, load_x}), .x_stride(load_stride),
-		.y_pad_0(load_pad_y0 & {4{~state_active}}),
-		.y_pad_1(load_pad_y1 & {4{~state_active}}),
-		.x_pad_0(load_pad_x0 & {4{~state_active}}),
-		.x_pad_1(load_pad_x1 & {4{~state_active}}), .done(load_done), .fault(load_fault),
+		.clk, .halt, .start(load_begin), .zero, .memory(load_fields[FieldBits - 3 +: 3]),
+		.dram_base(load_fields[65 +: 33]), .sram_base(load_fields[49 +: 16]), .bytes(of_state),
+		.y_size(load_fields[33 +: 16]), .x_size(load_fields[16 +: 17]),
+		.x_stride(load_fields[15:0]), .y_pad_0(load_pads[15:12]),
+		.y_pad_1(load_pads[11:8]), .x_pad_0(load_pads[7:4]), .x_pad_1(load_pads[3:0]),
+		.done(load_done), .fault(load_fault),
 		.fault_reason(load_reason), .fault_address(load_fault_address),
 		.request(request[Load]), .request_ready(request_ready[Load]),
 		.request_address(load_address), .request_length(load_length),
@@ -452,15 +500,12 @@ module vta_core #(
 		.LOG_ACC_WORD(LogAccWord), .LOG_INP_BYTES(LogInpBytes),
 		.LOG_WGT_BYTES(LogWgtBytes), .LOG_ACC_BYTES(LogAccBytes)
 	) fill (
-		.clk, .halt, .start(fill_begin), .zero(state_active & unit_zero),
-		.memory(fill_type), .sram_base(state_active ? 16'd0 : fill_sram),
-		.dram_base(state_active ? state_place : {1'b0, fill_dram}), .bytes(state_active),
-		.y_size(state_active ? 16'd1 : fill_y),
-		.x_size(state_active ? unit_elements : {1'b0, fill_x}), .x_stride(fill_stride),
-		.y_pad_0(fill_pad_y0 & {4{~state_active}}),
-		.y_pad_1(fill_pad_y1 & {4{~state_active}}),
-		.x_pad_0(fill_pad_x0 & {4{~state_active}}),
-		.x_pad_1(fill_pad_x1 & {4{~state_active}}), .done(fill_done), .fault(fill_fault),
+		.clk, .halt, .start(fill_begin), .zero, .memory(fill_fields[FieldBits - 3 +: 3]),
+		.dram_base(fill_fields[65 +: 33]), .sram_base(fill_fields[49 +: 16]), .bytes(of_state),
+		.y_size(fill_fields[33 +: 16]), .x_size(fill_fields[16 +: 17]),
+		.x_stride(fill_fields[15:0]), .y_pad_0(fill_pads[15:12]),
+		.y_pad_1(fill_pads[11:8]), .x_pad_0(fill_pads[7:4]), .x_pad_1(fill_pads[3:0]),
+		.done(fill_done), .fault(fill_fault),
 		.fault_reason(fill_reason), .fault_address(fill_fault_address),
 		.request(request[Fill]), .request_ready(request_ready[Fill]),
 		.request_address(fill_address), .request_length(fill_length),
@@ -472,6 +517,22 @@ module vta_core #(
 		.write_word(fill_write_word), .write_part(fill_write_part)
 	);
 
+	// What they write is in registers, too.
+	logic inp_write, wgt_write, uop_write, acc_write, acc_8bit, load_zero, fill_zero;
+	logic [23:0] load_word, fill_word;
+	logic [9:0] load_part, fill_part;
+	logic [127:0] write_data;
+	always_ff @(posedge clk) begin
+		inp_write <= load_write & load_write_memory == vta_isa_pkg::MEMORY_INP;
+		wgt_write <= load_write & load_write_memory == vta_isa_pkg::MEMORY_WGT;
+		uop_write <= fill_write & fill_write_memory == vta_isa_pkg::MEMORY_UOP;
+		acc_write <= fill_write & fill_write_memory != vta_isa_pkg::MEMORY_UOP;
+		acc_8bit <= fill_write_memory == vta_isa_pkg::MEMORY_ACC_8BIT;
+		{load_zero, load_word, load_part} <= {load_write_zero, load_write_word, load_write_part};
+		{fill_zero, fill_word, fill_part} <= {fill_write_zero, fill_write_word, fill_write_part};
+		write_data <= memory_response_data;
+	end
+
 	// ---- The scratchpads but for the accumulators
 	logic loop_uop_read, scan_read, pad_read, inp_read, wgt_read;
 	logic [15:0] loop_uop, scan_uop;
@@ -481,24 +542,21 @@ module vta_core #(
 	logic [(1 << LogWgtWord) - 1:0] wgt_data;
 
 	vta_pad #(.LOG_WORD(LogUopWord), .LOG_WORDS(LogUopDepth)) uop_pad (
-		.clk, .write(fill_write & fill_write_memory == vta_isa_pkg::MEMORY_UOP),
-		.write_zero(fill_write_zero), .write_word(fill_write_word),
-		.write_part(fill_write_part), .write_data(memory_response_data),
+		.clk, .write(uop_write), .write_zero(fill_zero), .write_word(fill_word),
+		.write_part(fill_part), .write_data,
 		.read(pad_read | scan_read | loop_uop_read),
 		.read_word(state_active ? pad_word : {8'd0, scan_read ? scan_uop : loop_uop}),
 		.read_data(uop_data)
 	);
 	vta_pad #(.LOG_WORD(LogInpWord), .LOG_WORDS(LogInpWords)) inp_pad (
-		.clk, .write(load_write & load_write_memory == vta_isa_pkg::MEMORY_INP),
-		.write_zero(load_write_zero), .write_word(load_write_word),
-		.write_part(load_write_part), .write_data(memory_response_data),
+		.clk, .write(inp_write), .write_zero(load_zero), .write_word(load_word),
+		.write_part(load_part), .write_data,
 		.read(pad_read | inp_read), .read_word(state_active ? pad_word : inp_word),
 		.read_data(inp_data)
 	);
 	vta_pad #(.LOG_WORD(LogWgtWord), .LOG_WORDS(LogWgtWords)) wgt_pad (
-		.clk, .write(load_write & load_write_memory == vta_isa_pkg::MEMORY_WGT),
-		.write_zero(load_write_zero), .write_word(load_write_word),
-		.write_part(load_write_part), .write_data(memory_response_data),
+		.clk, .write(wgt_write), .write_zero(load_zero), .write_word(load_word),
+		.write_part(load_part), .write_data,
 		.read(pad_read | wgt_read), .read_word(state_active ? pad_word : wgt_word),
 		.read_data(wgt_data)
 	);
@@ -524,7 +582,7 @@ module vta_core #(
 		.LOG_UOP_DEPTH(LogUopDepth), .LOG_INP_DEPTH(LogInpDepth),
 		.LOG_WGT_DEPTH(LogWgtDepth), .LOG_ACC_DEPTH(LogAccDepth)
 	) scan (
-		.clk, .halt, .forget(fill_write & fill_write_memory == vta_isa_pkg::MEMORY_UOP),
+		.clk, .halt, .forget(uop_write),
 		.check(check[ModuleCompute]), .uop_bgn, .uop_end,
 		.use_src(alu ? ~use_imm : ~reset_acc), .use_wgt(~alu & ~reset_acc),
 		.src_is_acc(alu), .dst_most, .src_most, .wgt_most, .read(scan_read),
@@ -542,11 +600,8 @@ module vta_core #(
 		.wgt_factor_out, .wgt_factor_in, .uop_executed, .uop_read(loop_uop_read),
 		.uop_index(loop_uop), .uop_dst, .uop_src, .uop_wgt, .inp_read, .inp_word,
 		.inp(inp_data), .wgt_read, .wgt_word, .wgt(wgt_data),
-		.fill(fill_write & fill_write_memory != vta_isa_pkg::MEMORY_UOP),
-		.fill_zero(fill_write_zero),
-		.fill_8bit(fill_write_memory == vta_isa_pkg::MEMORY_ACC_8BIT),
-		.fill_word(fill_write_word), .fill_part(fill_write_part),
-		.fill_data(memory_response_data), .store_read, .store_word,
+		.fill(acc_write), .fill_zero, .fill_8bit(acc_8bit), .fill_word, .fill_part,
+		.fill_data(write_data), .store_read, .store_word,
 		.store_data(store_word_data), .save_read(save_acc_read), .save_word(pad_word),
 		.save_valid(acc_valid), .save_data(acc_data)
 	);
@@ -565,7 +620,7 @@ module vta_core #(
 		.done(unit_done[ModuleStore]), .fault(store_fault), .fault_reason(store_reason),
 		.fault_address(store_fault_address), .read(store_read), .read_word(store_word),
 		.read_data(store_word_data), .request(store_request),
-		.request_ready(request_ready[Write] & ~state_active),
+		.request_ready(request_ready[Write]),
 		.request_address(store_address), .request_length(store_length),
 		.request_data(store_data), .response(response[Write] & ~state_active),
 		.response_fault(memory_response_fault), .response_reason(memory_response_reason),
@@ -603,7 +658,7 @@ module vta_core #(
 		.response_fault(memory_response_fault), .response_reason(memory_response_reason),
 		.response_address(memory_response_address), .response_data(memory_response_data),
 		.write_request(save_request),
-		.write_request_ready(request_ready[Write] & state_active),
+		.write_request_ready(request_ready[Write]),
 		.write_address(save_address), .write_length(save_length),
 		.write_data(save_data), .write_response(response[Write] & state_active)
 	);

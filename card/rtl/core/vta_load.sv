@@ -54,26 +54,43 @@ module vta_load #(
 
 	// ---- Sizes by memory: bytes and words of an element, bits of a word in memory
 	logic [4:0] log_bytes, log_word;
+	logic [49:0] dram_bytes, stride_bytes;
+	logic [33:0] x_bytes;
 	always_comb begin
 		unique case (memory)
 			vta_isa_pkg::MEMORY_UOP: begin
 				log_bytes = 5'd2;
+				dram_bytes = 50'(dram_base) << 2;
+				stride_bytes = 50'(x_stride) << 2;
+				x_bytes = 34'(x_size) << 2;
 				log_word = 5'(LOG_UOP_WORD);
 			end
 			vta_isa_pkg::MEMORY_INP: begin
 				log_bytes = 5'(LOG_INP_BYTES);
+				dram_bytes = 50'(dram_base) << LOG_INP_BYTES;
+				stride_bytes = 50'(x_stride) << LOG_INP_BYTES;
+				x_bytes = 34'(x_size) << LOG_INP_BYTES;
 				log_word = 5'(LOG_INP_WORD);
 			end
 			vta_isa_pkg::MEMORY_WGT: begin
 				log_bytes = 5'(LOG_WGT_BYTES);
+				dram_bytes = 50'(dram_base) << LOG_WGT_BYTES;
+				stride_bytes = 50'(x_stride) << LOG_WGT_BYTES;
+				x_bytes = 34'(x_size) << LOG_WGT_BYTES;
 				log_word = 5'(LOG_WGT_WORD);
 			end
 			vta_isa_pkg::MEMORY_ACC_8BIT: begin
 				log_bytes = 5'(LOG_ACC_BYTES - 2);
+				dram_bytes = 50'(dram_base) << (LOG_ACC_BYTES - 2);
+				stride_bytes = 50'(x_stride) << (LOG_ACC_BYTES - 2);
+				x_bytes = 34'(x_size) << (LOG_ACC_BYTES - 2);
 				log_word = 5'(LOG_ACC_WORD - 2);
 			end
 			default: begin
 				log_bytes = 5'(LOG_ACC_BYTES);
+				dram_bytes = 50'(dram_base) << LOG_ACC_BYTES;
+				stride_bytes = 50'(x_stride) << LOG_ACC_BYTES;
+				x_bytes = 34'(x_size) << LOG_ACC_BYTES;
 				log_word = 5'(LOG_ACC_WORD);
 			end
 		endcase
@@ -83,7 +100,7 @@ module vta_load #(
 
 	// In registers, since the instruction is there before its start
 	logic narrow;
-	logic [9:0] last_part;
+	logic [9:0] last_part, before_last;
 	logic [49:0] first, stride;		// first row in memory, and from row to row
 	logic [33:0] row_bytes;
 	logic [23:0] first_word;
@@ -93,9 +110,10 @@ module vta_load #(
 	always_ff @(posedge clk) begin
 		narrow <= log_word < 5'(LogBeat);
 		last_part <= 10'((11'd1 << log_parts) - 11'd1);
-		first <= bytes ? 50'(dram_base) : 50'(dram_base) << log_bytes;
-		stride <= 50'(x_stride) << log_bytes;
-		row_bytes <= 34'(x_size) << log_bytes;
+		before_last <= 10'((11'd1 << log_parts) - 11'd2);
+		first <= bytes ? 50'(dram_base) : dram_bytes;
+		stride <= stride_bytes;
+		row_bytes <= x_bytes;
 		first_word <= 24'(sram_base) << log_words;
 		left_words <= 25'(x_pad_0) << log_words;
 		middle_words <= 25'(x_size) << log_words;
@@ -123,8 +141,9 @@ module vta_load #(
 	logic [8:0] length;
 	wire accepted = request & request_ready;
 	wire completed = response & response_ready & response_last;
-	wire overrun = requesting & measured & beyond & ~|outstanding;
+	logic overrun;
 	always_ff @(posedge clk) begin
+		overrun <= requesting & measured & beyond & ~|outstanding & ~halt;
 		measured <= ~(start | accepted);
 		beyond <= |address[49:32];
 		last <= left <= 34'(fitting);
@@ -171,24 +190,25 @@ module vta_load #(
 	logic last_word;			// one of them
 	logic [23:0] word;
 	logic [9:0] part;
+	logic at_last;				// it is the last one of its word, or of the 16 bytes
 
 	wire data = segment == Middle & ~zero & of_memory;
 
 	wire step = segment != Idle & (~data | (response & ~response_fault));
-	wire word_done = step & (~data | narrow | part == last_part);
+	wire word_done = step & (~data | narrow | at_last);
 	wire segment_done = word_done & last_word;
 	wire row_done = segment_done & (segment == Right | (segment == Middle & ~|x_pad_1));
 
 	wire [16:0] row_after = row + 17'd1;
 
-	assign response_ready = data & (response_fault | ~narrow | part == last_part | last_word);
+	assign response_ready = data & (response_fault | ~narrow | at_last | last_word);
 	assign write = step & ~halt;
 	assign write_memory = memory;
 	assign write_zero = ~data;
 	assign write_word = word;
 	assign write_part = data ? part : '0;
 	wire ended = row_done & final_row;
-	assign fault = ~halt & (overrun | (data & response & response_fault));
+	assign fault = overrun | (data & response & response_fault);
 	assign fault_reason = overrun ? vta_isa_pkg::FAULT_PAGE : response_reason;
 	assign fault_address = overrun ? address[31:0] : response_address;
 
@@ -200,6 +220,7 @@ module vta_load #(
 			final_row <= ~|last_row;
 			word <= first_word;
 			part <= '0;
+			at_last <= ~|last_part;
 		end else if (step) begin
 			if (word_done) word <= word + 24'd1;
 			if (row_done) begin
@@ -207,7 +228,8 @@ module vta_load #(
 				of_memory <= row_after >= 17'(y_pad_0) & row_after < end_row;
 				final_row <= row_after == last_row;
 			end
-			part <= data & ~segment_done & part != last_part ? part + 10'd1 : '0;
+			part <= data & ~segment_done & ~at_last ? part + 10'd1 : '0;
+			at_last <= data & ~segment_done & ~at_last ? part == before_last : ~|last_part;
 		end
 
 		if (halt) segment <= Idle;

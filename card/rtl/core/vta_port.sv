@@ -3,7 +3,7 @@
 // asks no more, or its request is taken; turns go round. Requests are registered.
 //
 // Memory responds in the order of the requests. While `halt`, no unit gets the port and responses
-// are dropped; `idle` says that none is to come.
+// are taken at once, for units that are halted as well; `idle` says that none is to come.
 module vta_port #(
 	parameter int CLIENTS = 5,
 	parameter int LOG_OUTSTANDING = 4
@@ -76,7 +76,7 @@ module vta_port #(
 	// ---- Responses
 	wire [CLIENTS - 1:0] owner = owners[CLIENTS - 1:0];
 	assign memory_response_ready = halt | |(response_ready & owner);
-	assign response = owner & {CLIENTS{memory_response & ~halt}};
+	assign response = owner & {CLIENTS{memory_response}};
 	wire complete = memory_response & memory_response_ready & memory_response_last;
 
 	assign idle = ~memory_request & count[0];

@@ -158,7 +158,7 @@ module vta_prepare #(
 	wire hand_over = known & (~valid | take);
 
 	assign idle = step == Idle & ~valid;
-	assign queue_pop = step == Idle & queue_valid & ~clear;
+	assign queue_pop = step == Idle & queue_valid;
 
 	always_ff @(posedge clk) begin
 		if (queue_pop) {next_index, next} <= queue_data;

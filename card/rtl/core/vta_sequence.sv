@@ -45,6 +45,7 @@ module vta_sequence (
 	localparam logic [2:0] End = 3'd2;
 	localparam logic [2:0] Limit = 3'd3;
 	localparam logic [2:0] Run = 3'd4;
+	localparam logic [2:0] Nothing = 3'd5;	// the instruction moved tokens alone, and ends
 
 	logic [2:0] state;
 	logic [63:0] early, token, begin_cycle;
@@ -55,7 +56,9 @@ module vta_sequence (
 		(~push_prev | prev_room) & (~push_next | next_room);
 	wire lacking = (pop_prev & prev_empty) | (pop_next & next_empty) |
 		(push_prev & ~prev_room) | (push_next & ~next_room);
-	wire go = state == Wait & insn_valid & insn_legal & tokens & ~halt;
+	// In a register: no one else takes the tokens and the room that there are.
+	logic may_go;
+	wire go = may_go & ~halt;
 
 	assign begun = go;
 	assign take_prev = go & pop_prev;
@@ -72,8 +75,9 @@ module vta_sequence (
 	wire [63:0] from_next = pop_next ? next_cycle : 64'd0;
 
 	// ---- Checks, in the order of docs/isa.md, 3
-	wire checked = ~insn_loop | insn_nothing | check_done;
-	wire outside = insn_loop ? ~insn_nothing & check_outside : ~insn_fits;
+	logic loop, fits, nothing;		// of the instruction, which stays as it is meanwhile
+	wire checked = ~loop | check_done;
+	wire outside = loop ? check_outside : ~fits;
 	wire judged = state == Limit & checked;
 	wire illegal = state == Wait & insn_valid & ~insn_legal;
 
@@ -82,8 +86,8 @@ module vta_sequence (
 		outside ? vta_isa_pkg::FAULT_BOUNDS : vta_isa_pkg::FAULT_CYCLES;
 
 	wire passed = judged & ~outside & ~over & ~halt;
-	assign start = passed & ~insn_nothing;
-	assign finished = (passed & insn_nothing) | (state == Run & done & ~halt);
+	assign start = passed & ~nothing;
+	assign finished = state[2] & (state[0] | done) & ~halt;	// Nothing, or the end of Run
 	assign insn_take = finished;
 	assign give_prev = finished & push_prev;
 	assign give_next = finished & push_next;
@@ -94,6 +98,9 @@ module vta_sequence (
 			token <= from_prev > from_next ? from_prev : from_next;
 		end
 		if (state == Start) begin
+			loop <= insn_loop & ~insn_nothing;
+			fits <= insn_fits | insn_loop;
+			nothing <= insn_nothing;
 			begin_cycle <= early > token ? early : token;
 			latest <= 65'(cycle_limit) - 65'(insn_cost);
 		end
@@ -102,6 +109,7 @@ module vta_sequence (
 			over <= |cycle_limit & (latest[64] | begin_cycle > latest[63:0]);
 		end
 
+		may_go <= state == Wait & insn_valid & insn_legal & tokens & ~may_go & ~halt & ~begin_run;
 		if (begin_run | halt) begin
 			state <= Wait;
 		end else begin
@@ -109,8 +117,8 @@ module vta_sequence (
 				Wait: if (go) state <= Start;
 				Start: state <= End;
 				End: state <= Limit;
-				Limit: if (passed) state <= insn_nothing ? Wait : Run;
-				default: if (done) state <= Wait;
+				Limit: if (passed) state <= nothing ? Nothing : Run;
+				default: if (finished) state <= Wait;
 			endcase
 		end
 		if (begin_run) begin

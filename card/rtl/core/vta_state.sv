@@ -100,49 +100,73 @@ module vta_state #(
 	logic [16:0] used_uop, used_inp, used_wgt, used_acc;	// elements beyond are zero
 
 	// ---- The scratchpad in hand
+	function automatic logic [9:0] last_part_of(input int log_word_of);
+		last_part_of = 10'((11'd1 << (log_word_of < LogBeat ? LogBeat - log_word_of :
+			log_word_of - LogBeat)) - 11'd1);
+	endfunction
+
+	// In registers: a step that depends on it looks in its first clock, and acts in the second.
+	logic [1:0] chosen;			// `pad` of the clock before
 	logic [2:0] memory;
 	logic [16:0] used;
-	logic [4:0] log_bytes, log_word, log_depth;
-	always_comb begin
+	logic [23:0] used_words;
+	logic [32:0] pad_bytes;
+	logic any_used, looked, narrow;
+	logic [9:0] last_part;			// of a word, or of 16 bytes
+	logic [4:0] log_word;
+	always_ff @(posedge clk) begin
+		chosen <= pad;
+		looked <= (step == Clear | step == Fill | step == Save) & ~looked;
 		unique case (pad)
 			2'd0: begin
-				memory = vta_isa_pkg::MEMORY_UOP;
-				used = used_uop;
-				log_bytes = 5'd2;
-				log_word = 5'(LOG_UOP_WORD);
-				log_depth = 5'(LOG_UOP_DEPTH);
+				memory <= vta_isa_pkg::MEMORY_UOP;
+				used <= used_uop;
+				used_words <= 24'(used_uop) << (2 + 3 - LOG_UOP_WORD);
+				any_used <= |used_uop;
+				pad_bytes <= 33'd1 << (2 + LOG_UOP_DEPTH);
+				narrow <= LOG_UOP_WORD < LogBeat;
+				last_part <= last_part_of(LOG_UOP_WORD);
+				log_word <= 5'(LOG_UOP_WORD);
 			end
 			2'd1: begin
-				memory = vta_isa_pkg::MEMORY_INP;
-				used = used_inp;
-				log_bytes = 5'(LOG_INP_BYTES);
-				log_word = 5'(LOG_INP_WORD);
-				log_depth = 5'(LOG_INP_DEPTH);
+				memory <= vta_isa_pkg::MEMORY_INP;
+				used <= used_inp;
+				used_words <= 24'(used_inp) << (LOG_INP_BYTES + 3 - LOG_INP_WORD);
+				any_used <= |used_inp;
+				pad_bytes <= 33'd1 << (LOG_INP_BYTES + LOG_INP_DEPTH);
+				narrow <= LOG_INP_WORD < LogBeat;
+				last_part <= last_part_of(LOG_INP_WORD);
+				log_word <= 5'(LOG_INP_WORD);
 			end
 			2'd2: begin
-				memory = vta_isa_pkg::MEMORY_WGT;
-				used = used_wgt;
-				log_bytes = 5'(LOG_WGT_BYTES);
-				log_word = 5'(LOG_WGT_WORD);
-				log_depth = 5'(LOG_WGT_DEPTH);
+				memory <= vta_isa_pkg::MEMORY_WGT;
+				used <= used_wgt;
+				used_words <= 24'(used_wgt) << (LOG_WGT_BYTES + 3 - LOG_WGT_WORD);
+				any_used <= |used_wgt;
+				pad_bytes <= 33'd1 << (LOG_WGT_BYTES + LOG_WGT_DEPTH);
+				narrow <= LOG_WGT_WORD < LogBeat;
+				last_part <= last_part_of(LOG_WGT_WORD);
+				log_word <= 5'(LOG_WGT_WORD);
 			end
 			default: begin
-				memory = vta_isa_pkg::MEMORY_ACC;
-				used = used_acc;
-				log_bytes = 5'(LOG_ACC_BYTES);
-				log_word = 5'(LOG_ACC_WORD);
-				log_depth = 5'(LOG_ACC_DEPTH);
+				memory <= vta_isa_pkg::MEMORY_ACC;
+				used <= used_acc;
+				used_words <= 24'(used_acc) << (LOG_ACC_BYTES + 3 - LOG_ACC_WORD);
+				any_used <= |used_acc;
+				pad_bytes <= 33'd1 << (LOG_ACC_BYTES + LOG_ACC_DEPTH);
+				narrow <= LOG_ACC_WORD < LogBeat;
+				last_part <= last_part_of(LOG_ACC_WORD);
+				log_word <= 5'(LOG_ACC_WORD);
 			end
 		endcase
 	end
 	wire is_load = pad == 2'd1 | pad == 2'd2;	// the load module's
-	wire any_used = |used;
 	wire last_pad = &pad;
 
 	// ---- Clearing, restoring
 	logic [32:0] place;			// in memory, of the scratchpad or of the next 16 bytes
-	wire [32:0] next_pad = place + (33'd1 << (log_depth + log_bytes));
-	wire go = (step == Clear | step == Fill) & any_used & ~halt;
+	wire [32:0] next_pad = place + pad_bytes;
+	wire go = (step == Clear | step == Fill) & looked & any_used & ~halt;
 
 	assign unit_zero = step == Clear | step == ClearWait;
 	assign unit_memory = memory;
@@ -157,7 +181,7 @@ module vta_state #(
 	wire header_done = step == HeaderWait & header_response & header_last & ~response_fault;
 	assign tokens_restored = response_data;
 	assign tokens_restore = step == HeaderWait & header_response & ~header_second &
-		~response_fault;
+		~response_fault & ~halt;
 
 	function automatic logic [16:0] at_most(input logic [31:0] count, input int log_depth_of);
 		at_most = count > 32'd1 << log_depth_of ? 17'd1 << log_depth_of : count[16:0];
@@ -179,7 +203,7 @@ module vta_state #(
 	vta_chunk #(.LOG_WORD(LOG_ACC_WORD)) chunk_acc (
 		.word(acc_data), .part, .earlier(beat), .beat(beat_acc));
 	always_comb begin
-		unique case (pad)
+		unique case (chosen)
 			2'd0: beat_next = beat_uop;
 			2'd1: beat_next = beat_inp;
 			2'd2: beat_next = beat_wgt;
@@ -187,14 +211,10 @@ module vta_state #(
 		endcase
 	end
 
-	wire narrow = log_word < 5'(LogBeat);
-	wire [4:0] log_parts = narrow ? 5'(LogBeat) - log_word : log_word - 5'(LogBeat);
-	wire [9:0] last_part = 10'((11'd1 << log_parts) - 11'd1);
-	wire [4:0] log_words = log_bytes + 5'd3 - log_word;
 	wire at_last = part == last_part;
 	wire last_word = words == 24'd1;
 	wire last_beat = ~|words;		// the last word has gone into `beat`
-	wire arrived = step == SaveData & (~&pad | acc_valid | (~narrow & |part));
+	wire arrived = step == SaveData & (~&chosen | acc_valid | (~narrow & |part));
 	wire beat_full = ~narrow | at_last | last_word;
 	wire unused = &{1'b0, narrow_bits[2:0]};
 	wire [7:0] narrow_bits = 8'(part + 10'd1) << log_word;
@@ -205,7 +225,8 @@ module vta_state #(
 	assign acc_read = step == SaveRead & &pad;
 
 	wire writing = step == SaveTokens | step == SaveUsed | step == SaveWrite;
-	assign write_request = writing & ~&outstanding & ~halt;
+	logic few;				// of the outstanding ones, also with one more
+	assign write_request = writing & few;
 	assign write_address = beat_place[31:0];
 	assign write_length = step == SaveWrite ? 9'(beat_bytes) : 9'd16;
 	assign write_data = step == SaveTokens ? tokens : step == SaveUsed ?
@@ -213,10 +234,8 @@ module vta_state #(
 	wire written = write_request & write_request_ready;
 
 	// ---- The command
-	assign active = step != Idle;
-	assign done = (step == Clear & ~any_used & last_pad & ~restoring) |
-		(step == ClearWait & unit_done & last_pad & ~restoring) |
-		(step == Fill & ~any_used & last_pad) | (step == FillWait & unit_done & last_pad) |
+	wire none = looked & ~any_used;
+	assign done = (cleared & last_pad & ~restoring) | (filled & last_pad) |
 		(step == SaveEnd & ~|outstanding);
 	wire header_fault = header_response & response_fault;
 	wire write_fault = write_response & response_fault;
@@ -224,10 +243,12 @@ module vta_state #(
 	assign fault_reason = unit_fault ? unit_reason : response_reason;
 	assign fault_address = unit_fault ? unit_fault_address : response_address;
 
-	wire cleared = (step == Clear & ~any_used) | (step == ClearWait & unit_done);
-	wire filled = (step == Fill & ~any_used) | (step == FillWait & unit_done);
+	wire cleared = (step == Clear & none) | (step == ClearWait & unit_done);
+	wire filled = (step == Fill & none) | (step == FillWait & unit_done);
 
 	always_ff @(posedge clk) begin
+		active <= ~reset & ~halt & (active ? ~done : clear | save | restore);
+		few <= outstanding < 5'd30;
 		if (reset | halt) begin
 			step <= Idle;
 			outstanding <= '0;
@@ -238,16 +259,16 @@ module vta_state #(
 					else if (save) step <= SaveTokens;
 				Clear, ClearWait:
 					if (cleared) step <= ~last_pad ? Clear : restoring ? Header : Idle;
-					else step <= ClearWait;
+					else if (looked) step <= ClearWait;
 				Header: if (header_request_ready) step <= HeaderWait;
 				HeaderWait: if (header_done) step <= Fill;
 				Fill, FillWait:
 					if (filled) step <= last_pad ? Idle : Fill;
-					else step <= FillWait;
+					else if (looked) step <= FillWait;
 				SaveTokens: if (written) step <= SaveUsed;
 				SaveUsed: if (written) step <= Save;
-				Save: if (any_used) step <= SaveRead;
-					else if (last_pad) step <= SaveEnd;
+				Save: if (looked & any_used) step <= SaveRead;
+					else if (none & last_pad) step <= SaveEnd;
 				SaveRead: step <= SaveData;
 				SaveData: if (arrived) step <= beat_full ? SaveWrite : SaveRead;
 				SaveWrite: if (written) begin
@@ -277,10 +298,10 @@ module vta_state #(
 
 		if (step == Save) begin
 			word <= '0;
-			words <= 24'(used) << log_words;
+			words <= used_words;
 			part <= '0;
 			beat_place <= place;
-			if (~any_used) begin
+			if (none) begin
 				pad <= pad + 2'd1;
 				place <= next_pad;
 			end
@@ -320,7 +341,7 @@ module vta_state #(
 				2'd2: used_wgt <= '0;
 				default: used_acc <= '0;
 			endcase
-		end else if (header_done) begin
+		end else if (header_done & ~halt) begin
 			used_uop <= at_most(response_data[31:0], LOG_UOP_DEPTH);
 			used_inp <= at_most(response_data[63:32], LOG_INP_DEPTH);
 			used_wgt <= at_most(response_data[95:64], LOG_WGT_DEPTH);

@@ -91,24 +91,25 @@ module vta_store #(
 	logic [4:0] request_bytes;
 	wire [4:0] fitting = &address[31:4] ? 5'd16 - {1'b0, address[3:0]} : 5'd16;
 
-	assign request = full & ~beyond & ~halt & ~&outstanding;
+	logic few;				// of the outstanding ones, also with one more
+	assign request = full & ~beyond & few;
 	assign request_address = beat_address;
 	assign request_length = {4'd0, request_bytes};
 	assign request_data = beat;
 	wire accepted = request & request_ready;
-	wire overrun = full & beyond & ~|outstanding;
+	logic overrun;
 
 	// A word, or a part of it, goes into the request if that is not full or leaves now.
-	wire step = filling & word_valid & (~full | (accepted & ~crossing)) & ~halt;
+	wire step = filling & word_valid & (~full | (request_ready & few & ~beyond & ~crossing));
 	wire last_part = part == LastPart;
-	wire last_word = row_words == 24'd1;
+	logic last_word;			// row_words is 1
+	wire one_word = LogWords == 0 & x_size == 16'd1;
 	wire word_end = step & (Narrow | last_part);
 	wire row_end = word_end & last_word;
 	wire beat_end = step & (~Narrow | last_part | last_word);
 	assign word_pop = word_end;
 
-	assign done = busy & ~filling & ~full & ~|outstanding;
-	assign fault = ~halt & (overrun | (response & response_fault));
+	assign fault = overrun | (response & response_fault);
 	assign fault_reason = overrun ? vta_isa_pkg::FAULT_PAGE : response_reason;
 	assign fault_address = overrun ? beat_address : response_address;
 
@@ -141,21 +142,29 @@ module vta_store #(
 			beyond <= 1'b1;
 			crossing <= 1'b0;
 		end
-		if (word_end) row_words <= row_words - 24'd1;
+		if (word_end) begin
+			row_words <= row_words - 24'd1;
+			last_word <= row_words == 24'd2;
+		end
 		if (row_end) begin
 			rows <= rows - 16'd1;
 			row_words <= x_words;
+			last_word <= one_word;
 			row_address <= next_row;
 			address <= next_row;
 		end
 		if (start) begin
 			rows <= y_size;
 			row_words <= x_words;
+			last_word <= one_word;
 			part <= '0;
 			row_address <= 50'(dram_base) << LOG_BYTES;
 			address <= 50'(dram_base) << LOG_BYTES;
 		end
 
+		few <= outstanding < 5'd30;
+		overrun <= full & beyond & ~|outstanding & ~halt;
+		done <= busy & ~filling & ~full & ~|outstanding & ~done & ~halt;
 		if (halt) begin
 			busy <= 1'b0;
 			filling <= 1'b0;

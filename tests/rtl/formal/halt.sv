@@ -15,7 +15,7 @@ module halt_of (
 	// Memory
 	input logic memory_request_ready, memory_response_is, memory_response_last
 );
-	logic ready, done, stopped, faulted, halt, begin_run, keep, clear, save, restore, running;
+	logic ready, done, stopped, faulted, halt, quiet, begin_run, keep, clear, save, restore, running;
 	logic port_idle, memory_request, memory_request_write, memory_response_ready;
 	logic [3:0] fault_reason, fault_access, memory_request_access;
 	logic [31:0] fault_address, fault_index, address, memory_request_address;
@@ -30,7 +30,7 @@ module halt_of (
 	vta_control control (
 		.clk, .reset, .command(command & ready), .command_kind, .command_address,
 		.command_keep, .ready, .stop, .done, .stopped, .faulted, .fault_reason,
-		.fault_access, .fault_address, .fault_index, .fault_insn, .halt, .begin_run, .keep,
+		.fault_access, .fault_address, .fault_index, .fault_insn, .halt, .quiet, .begin_run, .keep,
 		.clear, .save, .restore, .address, .running, .port_idle, .state_done, .state_fault,
 		.state_reason(4'd1), .state_address(32'd0), .fetch_idle, .fetch_faulted,
 		.fetch_reason(4'd1), .fetch_address(32'd0), .fetched(32'd0), .module_stuck,
@@ -39,7 +39,7 @@ module halt_of (
 		.unit_address(96'd0)
 	);
 	vta_port #(.CLIENTS(5)) port (
-		.clk, .reset, .halt, .request, .request_ready, .request_write,
+		.clk, .reset, .halt(quiet), .request, .request_ready, .request_write,
 		.request_address(160'd0), .request_length(45'd0), .request_access(20'd0),
 		.request_data(128'd0), .response, .response_ready(response_ready_of), .memory_request,
 		.memory_request_ready, .memory_request_write, .memory_request_address,
@@ -79,7 +79,7 @@ module halt_of (
 				assert (halt | done);
 				assert (faulted);
 			end
-			if (halt) assert (~|request_ready & ~|response);
+			if (halt) assert (~|request_ready);
 			if (halted & memory_request) begin
 				assert (was_pending);
 				assert (was_write == memory_request_write);

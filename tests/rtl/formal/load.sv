@@ -122,6 +122,8 @@ module load_of #(
 	// ---- The unit's own account of the same
 	(* hierconn *) wire \dut.narrow ;
 	(* hierconn *) wire [9:0] \dut.last_part ;
+	(* hierconn *) wire [9:0] \dut.before_last ;
+	(* hierconn *) wire \dut.at_last ;
 	(* hierconn *) wire [49:0] \dut.stride ;
 	(* hierconn *) wire [33:0] \dut.row_bytes ;
 	(* hierconn *) wire [24:0] \dut.left_words ;
@@ -163,6 +165,7 @@ module load_of #(
 				assert (\dut.words <= (\dut.segment == Left ? 25'(x_pad_0) :
 					\dut.segment == Middle ? 25'(x_size) : 25'(x_pad_1)) << LogWords);
 				assert (\dut.part <= LastPartOfData);
+				assert (\dut.at_last == (\dut.part == LastPartOfData));
 				assert (\dut.last_word == (\dut.words == 25'd1));
 				assert (\dut.final_row == (lines == 17'd1));
 				assert (\dut.of_memory == (\dut.row >= 17'(y_pad_0) &
@@ -174,6 +177,7 @@ module load_of #(
 			end
 			assert (\dut.requesting == |rows & pending == 8'(\dut.outstanding ));
 			assert (\dut.narrow == Narrow & \dut.last_part == LastPartOfData);
+			assert (\dut.before_last == LastPartOfData - 10'd1);
 			if (busy | |rows) begin
 				assert (\dut.stride == 50'(x_stride) << LOG_BYTES);
 				assert (\dut.row_bytes == 34'(x_size) << LOG_BYTES);

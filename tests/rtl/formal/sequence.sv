@@ -54,6 +54,12 @@ module sequence_of (
 		.finished, .end_cycle, .cycle, .busy_cycles
 	);
 
+	// ---- A token that is there, and room, stay until they are used
+	logic [3:0] there = '0;
+	always_ff @(posedge clk) there <= {prev_valid & ~take_prev, next_valid & ~take_next,
+		prev_room & ~give_prev, next_room & ~give_next};
+	always_comb assume (~|(there & ~{prev_valid, next_valid, prev_room, next_room}));
+
 	// ---- What has happened to the instruction in hand
 	logic has_begun = 1'b0;
 	logic has_started = 1'b0;
@@ -64,12 +70,23 @@ module sequence_of (
 
 	(* hierconn *) wire [2:0] \dut.state ;
 	localparam logic [2:0] Wait = 3'd0;
+	(* hierconn *) wire \dut.may_go ;
+	(* hierconn *) wire \dut.loop ;
+	(* hierconn *) wire \dut.fits ;
+	(* hierconn *) wire \dut.nothing ;
+	localparam logic [2:0] Start = 3'd1;
 	localparam logic [2:0] Run = 3'd4;
+	localparam logic [2:0] Nothing = 3'd5;
 	always_ff @(posedge clk) begin
 		if (started) begin
 			// The sequencer's own account of the same
 			assert (has_begun == (\dut.state != Wait) & has_started == (\dut.state == Run));
-			if (has_begun) assert (insn_valid & insn_legal & \dut.state <= Run);
+			if (has_begun) assert (insn_valid & insn_legal & \dut.state <= Nothing);
+			if (\dut.state == Nothing) assert (insn_nothing);
+			if (\dut.may_go ) assert (insn_valid & insn_legal & ~has_begun);
+			if (has_begun & \dut.state != Start)
+				assert (\dut.loop == (insn_loop & ~insn_nothing) &
+					\dut.fits == (insn_loop | insn_fits) & \dut.nothing == insn_nothing);
 			if (has_started) assert (~insn_nothing);
 
 			assert (~(fault & (start | finished | give_prev | give_next)));

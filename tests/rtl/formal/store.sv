@@ -44,6 +44,8 @@ module store_of #(
 	(* hierconn *) wire [2:0] \dut.room ;
 	(* hierconn *) wire [2:0] \dut.unused_count ;
 	(* hierconn *) wire \dut.read_valid ;
+	(* hierconn *) wire \dut.few ;
+	(* hierconn *) wire \dut.last_word ;
 
 	logic [23:0] words = '0;		// to read
 	logic begun, halt, busy;
@@ -106,7 +108,7 @@ module store_of #(
 			end
 			if (read) assert (|words & read_word == word);
 			if (done) assert (busy & ~|rows);
-			if (halt) assert (~request & ~read);
+			if (halt) assert (~read);
 		end
 	end
 
@@ -120,10 +122,12 @@ module store_of #(
 				10'(\dut.unused_count ) == 10'd4);
 			assert (busy | ~(\dut.filling | \dut.full ));
 			assert (pending == 8'(\dut.outstanding ));
+			assert (~\dut.few | ~&\dut.outstanding );
 			assert (words == \dut.words & (~|words | word == \dut.word ));
 			assert (~|rows | busy);
 			if (\dut.filling ) begin
 				assert (|\dut.rows & |\dut.row_words );
+				assert (\dut.last_word == (\dut.row_words == 24'd1));
 				assert (25'(\dut.row_words ) <= 25'(x_size) << LogWords);
 				assert (\dut.row_address == (ends ? next_row : row));
 				assert (\dut.part <= 10'd1);
