@@ -232,7 +232,8 @@ int vtac_pass_fuse(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	(void)opt;
 	if (exhaust(g, quant_rules) || exhaust(g, rules) || exhaust(g, column_rules) ||
-	    exhaust(g, last_rules) || exhaust(g, lone_rules) || exhaust(g, window_rules) || exhaust(g, product_rules))
+	    exhaust(g, last_rules) || exhaust(g, lone_rules) || exhaust(g, window_rules) ||
+	    exhaust(g, product_rules))
 		return -1;
 	fuse_inherit_scales(g);
 	return compute_outputs(g);

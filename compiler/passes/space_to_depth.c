@@ -158,8 +158,8 @@ int vtac_fold_input(struct vtac_graph *g, struct vtac_node *node, const struct v
 
 	y = vtac_tensor_shaped(g, name, VTAC_F32, 4, dims);
 	x = fill_squares(g, x, s);
-	if (!move || !y || !x || vtac_node_set_in(g, node, 0, y) || vtac_node_set_in(g, move, 0, x) ||
-	    vtac_node_set_in(g, node, 1, weights))
+	if (!move || !y || !x || vtac_node_set_in(g, node, 0, y) ||
+	    vtac_node_set_in(g, move, 0, x) || vtac_node_set_in(g, node, 1, weights))
 		return -1;
 	y->quant = x->quant;
 	vtac_node_set_out(move, 0, y);
