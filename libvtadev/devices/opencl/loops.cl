@@ -172,6 +172,26 @@ static bool independent(const struct vta_isa_loop *l, const struct vta_span *s)
 	return s->gap > 0 && disjoint(l, s);
 }
 
+/*
+ * Returns true if an ALU may be executed row by row: in an iteration of the outer loop all
+ * micro-ops have one destination, which differs from those of the row's others, and no source is
+ * a destination of the row. Each value then has its micro-ops in their order.
+ */
+static bool rowwise(const struct vta_isa_loop *l, const struct vta_span *s)
+{
+	int dst_over = (int)(l->dst_factor_in * (l->iter_in - 1));
+	int src_over = (int)(l->src_factor_in * (l->iter_in - 1));
+	int shift = (int)(l->iter_out - 1) * ((int)l->src_factor_out - (int)l->dst_factor_out);
+	/* Of the first row, from the last destination to the first source, and the other way. */
+	int above = (int)s->src_min - (int)s->dst_max - dst_over;
+	int below = (int)s->dst_min - (int)s->src_max - src_over;
+
+	return l->alu && s->dst_min == s->dst_max && (l->dst_factor_in || l->iter_in == 1) &&
+	       l->uop_end - l->uop_bgn <= VTA_PASSES &&
+	       (l->use_imm || (above > 0 && above + shift > 0) ||
+		(below > 0 && below - shift > 0));
+}
+
 /* ---- GEMM ---- */
 
 /* Products of bytes fit in 16 bits, which a processor multiplies faster than 32. */
@@ -305,8 +325,9 @@ static void gemm(const struct core *c, const struct vta_loop *l, ulong n, ulong 
 }
 
 #if VTA_ITEMS >= 2 * LANES
-/* Iterations of the loops that have their sums in registers together. */
+/* Iterations of the loops that have their sums in registers together, and lanes, at most. */
 #define TOGETHER	4u
+#define LANES_EACH	(BLOCK < 4 ? BLOCK : 4u)
 #define PARTS		(VTA_ITEMS / LANES)
 
 /* Sorts @count micro-ops from @bgn on by their destinations, by all work-items. */
@@ -333,9 +354,13 @@ static void sort_uops(const struct core *c, __local struct vta_group *g, uint bg
 	JOIN;
 }
 
-/* Adds all products of one lane of a target, of @count iterations from @n on. */
+/*
+ * Adds all products of some lanes of a target, from @lane on, of @count iterations from @n on.
+ * @lanes is a constant where it is called: an operand that is read is used for all sums.
+ */
 static void gemm_target(const struct core *c, __local const struct vta_group *g,
-			const struct vta_isa_loop *l, uint lane, uint target, uint n, uint count)
+			const struct vta_isa_loop *l, uint lane, uint lanes, uint target, uint n,
+			uint count)
 {
 	__global const char *inp = c->inp + lane / BLOCK * BLOCK;
 	__global const char *wgt = c->wgt + lane % BLOCK * BLOCK;
@@ -344,7 +369,7 @@ static void gemm_target(const struct core *c, __local const struct vta_group *g,
 	uint to = decode_uop(g->sorted.uops[first]).dst, i = n / l->iter_in, j = n % l->iter_in;
 	bool one = !(l->wgt_factor_out | l->wgt_factor_in);
 	uint dst[TOGETHER], src[TOGETHER], w[TOGETHER];
-	int sum[TOGETHER];
+	int sum[TOGETHER][LANES_EACH];
 
 #pragma unroll
 	for (uint t = 0; t < TOGETHER; t++) {
@@ -352,43 +377,66 @@ static void gemm_target(const struct core *c, __local const struct vta_group *g,
 		src[t] = (i * l->src_factor_out + j * l->src_factor_in) * LANES;
 		w[t] = (i * l->wgt_factor_out + j * l->wgt_factor_in) * BLOCK * BLOCK;
 		/* Read before the operands: all are on their way together. */
-		sum[t] = acc[dst[t]];
+#pragma unroll
+		for (uint k = 0; k < lanes; k++)
+			sum[t][k] = acc[dst[t] + k];
 		/* Those beyond the last are as the last, and not written. */
 		if (t + 1 < count && ++j == l->iter_in) {
 			j = 0;
 			i++;
 		}
 	}
-#pragma unroll 2
 	for (uint u = first; u < end; u++) {
 		const struct vta_isa_uop uop = decode_uop(g->sorted.uops[u]);
 
 #pragma unroll
-		for (uint t = 0; t < TOGETHER; t++)
-			sum[t] = (int)((uint)sum[t] + (uint)multiply_row(
-				inp + (src[t] + uop.src * LANES),
-				wgt + ((one ? w[0] : w[t]) + uop.wgt * BLOCK * BLOCK)));
+		for (uint t = 0; t < TOGETHER; t++) {
+#pragma unroll
+			for (uint k = 0; k < lanes; k++)
+				sum[t][k] = (int)((uint)sum[t][k] + (uint)multiply_row(
+					inp + (src[t] + uop.src * LANES),
+					wgt + ((one ? w[0] : w[t]) +
+					       (uop.wgt * BLOCK + k) * BLOCK)));
+		}
 	}
 #pragma unroll
-	for (uint t = 0; t < TOGETHER; t++)
-		if (t < count)
-			acc[dst[t]] = sum[t];
+	for (uint t = 0; t < TOGETHER; t++) {
+#pragma unroll
+		for (uint k = 0; k < lanes; k++)
+			if (t < count)
+				acc[dst[t] + k] = sum[t][k];
+	}
 }
 
-/* Iterations @n to @end - 1, which are disjoint, by the group: a target and some of them each. */
+/* Iterations @n to @end - 1 of the sorted targets: a work-item has @lanes of some of them each. */
+static void gemm_targets(const struct core *c, __local const struct vta_group *g,
+			 const struct vta_isa_loop *l, uint lanes, uint n, uint end)
+{
+	uint items = LANES / lanes, parts = VTA_ITEMS / items;
+	uint part = ITEM / items, lane = ITEM % items * lanes;
+	uint each = (end - n + TOGETHER - 1) / TOGETHER;
+
+	for (uint x = part; part < parts && x < g->sorted.count * each; x += parts) {
+		uint at = n + x % each * TOGETHER;
+
+		gemm_target(c, g, l, lane, lanes, g->sorted.targets[x / each], at,
+			    min(end - at, TOGETHER));
+	}
+}
+
+/* Iterations @n to @end - 1, which are disjoint, by the group. */
 static void gemm_disjoint(const struct core *c, __local struct vta_group *g,
 			  const struct vta_isa_loop *l, uint n, uint end)
 {
-	uint part = ITEM / LANES, lane = ITEM % LANES, each = (end - n + TOGETHER - 1) / TOGETHER;
+	uint each = (end - n + TOGETHER - 1) / TOGETHER;
 
 	for (uint u = l->uop_bgn; u < l->uop_end; u += VTA_SORTED) {
 		sort_uops(c, g, u, min(l->uop_end - u, VTA_SORTED));
-		for (uint x = part; part < PARTS && x < g->sorted.count * each; x += PARTS) {
-			uint at = n + x % each * TOGETHER;
-
-			gemm_target(c, g, l, lane, g->sorted.targets[x / each], at,
-				    min(end - at, TOGETHER));
-		}
+		/* More lanes in a work-item are fewer reads, if there is enough for all of them. */
+		if (g->sorted.count * each > PARTS)
+			gemm_targets(c, g, l, LANES_EACH, n, end);
+		else
+			gemm_targets(c, g, l, 1, n, end);
 		JOIN;
 	}
 }
@@ -495,15 +543,15 @@ static values second_operand(const struct core *c, const struct vta_pass *pass,
 }
 
 /*
- * All @count micro-ops, which are independent, by the group: all passes over an element, which
+ * Micro-ops @bgn to @last - 1, which are independent, by the group: all passes over an element, which
  * have the destinations of @l. A work-item has AT_ONCE elements at a time.
  */
 static void alu_passes(const struct core *c, __local const struct vta_group *g,
-		       const struct vta_isa_loop *l, uint count, uint passes)
+		       const struct vta_isa_loop *l, uint bgn, uint last, uint passes)
 {
-	uint uops = l->uop_end - l->uop_bgn, end = count * GROUPS;
+	uint uops = l->uop_end - l->uop_bgn, end = last * GROUPS;
 
-	for (uint x = ITEM; x < end; x += AT_ONCE * VTA_ITEMS) {
+	for (uint x = bgn * GROUPS + ITEM; x < end; x += AT_ONCE * VTA_ITEMS) {
 		struct some some[AT_ONCE];
 		values a[AT_ONCE];
 
@@ -530,6 +578,19 @@ static void alu_passes(const struct core *c, __local const struct vta_group *g,
 		for (uint n = 0; n < AT_ONCE; n++)
 			if (x + n * VTA_ITEMS < end)
 				*some[n].to = a[n];
+	}
+}
+
+/* An ALU by rowwise(), a pass for each of its micro-ops. */
+static void alu_rows(const struct core *c, __local const struct vta_group *g,
+		     const struct vta_isa_loop *l, uint passes)
+{
+	struct vta_isa_loop row = *l;
+
+	row.uop_end = row.uop_bgn + 1;
+	for (uint i = 0; i < l->iter_out; i++) {
+		alu_passes(c, g, &row, i * l->iter_in, (i + 1) * l->iter_in, passes);
+		JOIN;
 	}
 }
 

@@ -218,6 +218,32 @@ static bool store_rows(const struct core *c, const struct rows *r, uint first, u
 	return found;
 }
 
+/* As store_rows(), of bytes; each work-item reads AT_ONCE pieces before it writes them. */
+static bool store_plain_rows(const struct core *c, const struct rows *r)
+{
+	uint pieces = r->insn.y_size * r->per_row;
+	bool found = true;
+
+	for (uint n = ITEM; n < pieces; n += AT_ONCE * VTA_ITEMS) {
+		struct piece p[AT_ONCE];
+		int16 values[AT_ONCE];
+
+		for (uint i = 0; i < AT_ONCE; i++) {
+			p[i].there = 0;
+			if (n + i * VTA_ITEMS >= pieces)
+				continue;
+			p[i] = piece_of(c, r, n + i * VTA_ITEMS);
+			found &= p[i].there != 0;
+			values[i] = *(__global const int16 *)(c->acc + (size_t)p[i].e * LANES +
+							      p[i].at);
+		}
+		for (uint i = 0; i < AT_ONCE; i++)
+			if (p[i].there)
+				*(__global uchar16 *)p[i].there = convert_uchar16(values[i] & 255);
+	}
+	return found;
+}
+
 /*
  * The rows of a LOAD or STORE, by all work-items. Returns false if some memory is not the
  * device's: the host has to move the rows. Rows of a STORE that overlap are written in their
@@ -229,10 +255,12 @@ static bool move(const struct core *c, const struct vta_isa_move *m, bool load, 
 
 	if (!m->x_size)
 		return true;
-	if (!load && (bounce || m->x_stride >= m->x_size))
-		return store_rows(c, &r, ITEM, VTA_ITEMS);
-	if (!load)
+	if (!load && !bounce && m->x_stride < m->x_size && m->y_size > 1)
 		return ITEM || store_rows(c, &r, 0, 1);
+	if (!load && r.piece == 16 && is_plain(INP))
+		return store_plain_rows(c, &r);
+	if (!load)
+		return store_rows(c, &r, ITEM, VTA_ITEMS);
 	if (m->y_pad_0 | m->y_pad_1 | m->x_pad_0 | m->x_pad_1)
 		load_pads(c, m);
 	if (r.piece == 16 && is_plain(m->memory_type))

@@ -179,6 +179,16 @@ static int fail_build(const struct ocl *ocl, cl_int err)
 	return -ELIBBAD;
 }
 
+/* NVIDIA's compiler: with 128 registers for a work-item, a compute unit has two groups of 256. */
+static const char *crowd_options(const struct ocl *ocl)
+{
+	char extensions[4096] = "";
+
+	clGetDeviceInfo(ocl->id, CL_DEVICE_EXTENSIONS, sizeof(extensions) - 1, extensions, NULL);
+	return strstr(extensions, "cl_nv_compiler_options") ?
+	       " -DVTA_CROWD -cl-nv-maxrregcount=128" : "";
+}
+
 /* VTADEV_OPENCL_OPTIONS are more options for the compiler, such as -DVTA_TASK. */
 static int build(struct ocl *ocl, bool gpu)
 {
@@ -188,8 +198,8 @@ static int build(struct ocl *ocl, bool gpu)
 	int n;
 
 	n = kernels_options(&ocl->config, options, sizeof(options));
-	snprintf(options + n, sizeof(options) - (size_t)n, " -cl-std=CL1.2%s %s",
-		 gpu ? " -DVTA_GPU" : "", more ? more : "");
+	snprintf(options + n, sizeof(options) - (size_t)n, " -cl-std=CL1.2%s%s %s",
+		 gpu ? " -DVTA_GPU" : "", crowd_options(ocl), more ? more : "");
 	ocl->rack.program = clCreateProgramWithSource(ocl->context, 1, &source, NULL, &err);
 	if (err)
 		return check_call(ocl, "clCreateProgramWithSource", err);
@@ -255,6 +265,7 @@ static int make_device(struct ocl *ocl, struct vta_info *info)
 	gpu = type & CL_DEVICE_TYPE_GPU;
 	rack->context = ocl->context;
 	rack->queue = ocl->queues[RUNS];
+	rack->units = units;
 	rack->wide_items = gpu ? (size_t)units * 1024 : units * 8;
 	kernels_sizes(&ocl->config, rack->sizes);
 	info->cores = (uint16_t)count_cores(ocl, units, gpu);

@@ -104,6 +104,8 @@ static cl_int replace_buffers(struct rack *rack, unsigned int room)
 	rack->slots = slots;
 	release_buffers(old, old_slots);
 	err = set_arguments(rack, rack->stream);
+	if (!err && rack->crowd)
+		err = set_arguments(rack, rack->crowd);
 	if (!err && rack->wide)
 		err = set_arguments(rack, rack->wide);
 	return err;
@@ -160,6 +162,19 @@ void rack_prepare(struct rack *rack)
 	TAILQ_INIT(&rack->active);
 }
 
+/* NULL if the program does not have the kernel. */
+static cl_int make_optional(const struct rack *rack, const char *name, cl_kernel *kernel)
+{
+	cl_int err;
+
+	*kernel = clCreateKernel(rack->program, name, &err);
+	if (err == CL_INVALID_KERNEL_NAME) {
+		*kernel = NULL;
+		err = 0;
+	}
+	return err;
+}
+
 cl_int rack_init(struct rack *rack)
 {
 	size_t group[3] = { 0 };
@@ -178,18 +193,18 @@ cl_int rack_init(struct rack *rack)
 	if (err)
 		return err;
 	rack->items = group[0];
-	rack->wide = clCreateKernel(rack->program, "vta_wide", &err);
-	if (err == CL_INVALID_KERNEL_NAME) {
-		rack->wide = NULL;
-		err = 0;
-	}
-	return err;
+	err = make_optional(rack, "vta_crowd", &rack->crowd);
+	if (!err && rack->crowd)
+		err = clSetKernelArg(rack->crowd, RACK_ARGUMENTS, sizeof(struct vta_group), NULL);
+	return err ? err : make_optional(rack, "vta_wide", &rack->wide);
 }
 
 void rack_destroy(struct rack *rack)
 {
 	if (rack->stream)
 		clReleaseKernel(rack->stream);
+	if (rack->crowd)
+		clReleaseKernel(rack->crowd);
 	if (rack->wide)
 		clReleaseKernel(rack->wide);
 	release_buffers(rack->buffers, rack->slots);
@@ -325,11 +340,13 @@ static cl_int launch(const struct rack *rack, const struct round *round)
 {
 	const size_t items = rack->items * round->streams;
 	const cl_uint shared = round->streams > 1 || !rack->wide;
+	const cl_kernel stream = rack->crowd && round->streams > rack->units ? rack->crowd :
+										  rack->stream;
 	bool wide = round->wide;
 	cl_event done;
 	cl_int err;
 
-	err = clSetKernelArg(rack->stream, RACK_ARGUMENTS + 1, sizeof(shared), &shared);
+	err = clSetKernelArg(stream, RACK_ARGUMENTS + 1, sizeof(shared), &shared);
 	if (!err && round->listed)
 		err = clEnqueueWriteBuffer(rack->queue, rack->slots, CL_FALSE, 0,
 					   round->streams * sizeof(*rack->list), rack->list, 0,
@@ -339,7 +356,7 @@ static cl_int launch(const struct rack *rack, const struct round *round)
 			err = clEnqueueNDRangeKernel(rack->queue, rack->wide, 1, NULL,
 						     &rack->wide_items, NULL, 0, NULL, NULL);
 		if (!err)
-			err = clEnqueueNDRangeKernel(rack->queue, rack->stream, 1, NULL, &items,
+			err = clEnqueueNDRangeKernel(rack->queue, stream, 1, NULL, &items,
 						     &rack->items, 0, NULL, NULL);
 	}
 	if (err)

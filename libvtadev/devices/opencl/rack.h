@@ -14,7 +14,7 @@
 #include "devices/kernels.h"
 #include "cl.h"
 
-/* The arena, the pages, the slots, and the buffers of cores: arguments of both kernels. */
+/* The arena, the pages, the slots, and the buffers of cores: arguments of all kernels. */
 #define RACK_ARGUMENTS	(KERNELS_BUFFERS + 3)
 
 /* A core, and its stream while rack_step() has it. */
@@ -36,6 +36,7 @@ struct rack_core {
  * @arena: argument of the kernels
  * @pages: argument of the kernels
  * @wide_items: work-items of vta_wide
+ * @units: compute units of the device
  * @sizes: bytes of a slot in each buffer
  *
  * The fields above are set between rack_prepare() and rack_init().
@@ -46,12 +47,15 @@ struct rack {
 	cl_program program;
 	cl_mem arena, pages;
 	size_t wide_items;
+	cl_uint units;
 	size_t sizes[KERNELS_BUFFERS];
 
 	pthread_mutex_t lock;		/* Protects: all below */
 	pthread_cond_t between;		/* no round is under way, or buffers are replaced */
-	cl_kernel stream, wide;		/* wide: NULL with VTA_TASK */
-	size_t items;			/* of a group of @stream */
+	cl_kernel stream;
+	cl_kernel crowd;		/* for more streams than @units; NULL: @stream is */
+	cl_kernel wide;			/* NULL with VTA_TASK */
+	size_t items;			/* of a group of @stream and @crowd */
 	cl_mem buffers[KERNELS_BUFFERS], slots;
 	bool *used;			/* slots */
 	struct vta_state *states;	/* of all slots, for a round */

@@ -9,6 +9,8 @@
  *   vta_wide    any number of work-groups: a part of a GEMM or ALU with many micro-ops, of a
  *               stream that is alone
  *
+ * vta_crowd, on NVIDIA's devices, is vta_stream for more streams than there are compute units.
+ *
  * A core is a slot: its part of each buffer. @slots has those of the streams of a launch.
  *
  * Neither runs for long, so that the host can end a run. The host enqueues pairs of them
@@ -21,7 +23,8 @@
  * Build options: LOG_BATCH, LOG_BLOCK, LOG_INP_WIDTH and LOG_WGT_WIDTH of the configuration;
  * LOG_UOP, LOG_INP, LOG_WGT and LOG_ACC, the depths of the scratchpads (all base-2
  * logarithms); LOG_TOKENS and LOG_WAITING, those of its queues; BOUNCE, bytes of a slot's bounce;
- * FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors. Others have values
+ * FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors, VTA_CROWD for a
+ * compiler that limits registers by an option, and makes vta_crowd. Others have values
  * below. VTA_TASK makes vta_stream a kernel of a single work-item, which is what FPGA tools
  * ask for, and takes vta_wide away.
  */
@@ -308,6 +311,18 @@ static uint gather_passes(const struct core *c, __local struct vta_group *g,
 	return n;
 }
 
+/* Each micro-op of an ALU is a pass. */
+static uint passes_of_uops(__local struct vta_group *g, const struct vta_isa_loop *l)
+{
+	uint n = l->uop_end - l->uop_bgn;
+
+	for (uint u = 0; !ITEM && u < n; u++)
+		g->passes[u] = (struct vta_pass){ l->alu_opcode, l->use_imm, l->imm, 0,
+						  l->uop_bgn + u, l->src_factor_out,
+						  l->src_factor_in };
+	return n;
+}
+
 /* A part of a loop that has enough work for a look at the clock. Returns its end. */
 static ulong execute_part(const struct core *c, __local struct vta_group *g,
 			  const struct vta_loop *l, bool apart)
@@ -352,9 +367,17 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 		passes = gather_passes(c, g, w, &l.insn, &span);
 		JOIN;
 		look_at_clock(g, w, passes * (INSN_WORK + work(l.count, true)));
-		alu_passes(c, g, &l.insn, (uint)l.count, passes);
+		alu_passes(c, g, &l.insn, 0, (uint)l.count, passes);
 		JOIN;
 		count(g, w, passes, l.insn.alu ? l.count : 0);
+		return EXECUTED;
+	}
+	if (!l.apart && !done && work(l.count, true) <= VTA_PART && rowwise(&l.insn, &span)) {
+		passes = passes_of_uops(g, &l.insn);
+		JOIN;
+		look_at_clock(g, w, INSN_WORK + work(l.count, true));
+		alu_rows(c, g, &l.insn, passes);
+		count(g, w, 1, l.count);
 		return EXECUTED;
 	}
 	while (l.done < l.count) {
@@ -516,14 +539,16 @@ static void run(const struct core *c, __local struct vta_group *g, struct launch
 			__global struct vta_command *waiting, __global ulong *tokens,		\
 			__global const uint *code, __global uchar *bounce,			\
 			__global struct vta_plan *plans, __global const uint *slots
+#define PASSED		state, memory, pages, uop, inp, wgt, acc, waiting, tokens, code, bounce,	\
+			plans, slots
 #define CORE(slot)	{ memory, pages, uop + (slot) * SLOT_UOP, inp + (slot) * SLOT_INP,	\
 			  wgt + (slot) * SLOT_WGT, acc + (slot) * SLOT_ACC,			\
 			  waiting + (slot) * SLOT_WAITING, tokens + (slot) * SLOT_TOKENS,	\
 			  code + (slot) * (size_t)(VTA_CODE * 4),				\
 			  bounce + (slot) * (size_t)BOUNCE }
 
-__kernel __attribute__((reqd_work_group_size(VTA_ITEMS, 1, 1)))
-void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
+/* A launch of vta_stream. */
+static void execute_slice(ARGUMENTS, __local struct vta_group *g, uint shared)
 {
 	const size_t slot = slots[get_group_id(0)];
 	const struct core c = CORE(slot);
@@ -560,6 +585,23 @@ void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
 	copy_out((__global uint *)state, (__local const uint *)&g->s, sizeof(g->s));
 	copy_out((__global uint *)plans, (__local const uint *)&g->plan, sizeof(g->plan));
 }
+
+__kernel __attribute__((reqd_work_group_size(VTA_ITEMS, 1, 1)))
+void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
+{
+	execute_slice(PASSED, g, shared);
+}
+
+#ifdef VTA_CROWD
+/*
+ * The same without the size of a group, so that the option for the most registers is heeded: a
+ * stream alone takes longer, but a compute unit has room for two.
+ */
+__kernel void vta_crowd(ARGUMENTS, __local struct vta_group *g, uint shared)
+{
+	execute_slice(PASSED, g, shared);
+}
+#endif
 
 #ifndef VTA_TASK
 /*
