@@ -544,7 +544,7 @@ struct inject *card_inject(struct card *card)
 	return &card->inject;
 }
 
-/* What the bus does, or a register reads as by its way. */
+/* The bus does it, or a register reads so by its way. */
 bool inject_can(enum inject_kind kind)
 {
 	const uint64_t bus = INJECT_REGS | 1ull << INJECT_IRQ_LOST | 1ull << INJECT_IRQ_TWICE |
@@ -566,7 +566,7 @@ void inject_unlock(struct card *card)
 	leave(card);
 }
 
-/* What is not sent while the bus is off is lost. */
+/* An interrupt while the bus is off is lost. */
 void inject_irq(struct card *card, uint32_t vector)
 {
 	host_irq(card, vector);

@@ -46,8 +46,11 @@ $(RTL_TEST_DIR)/test_rtl_cards: $(EMU_ASAN_BIN)
 CHECK_PROGRAMS += $(RTL_TEST_DIR)/test_rtl_cards
 
 # Tests of the emulated card on the card in RTL. Some need a card of another shape.
-RTL_CARD_TESTS := card $(addprefix card_,queue mmu sync fault stop reset runs counters) inject
+RTL_CARD_TESTS := card $(addprefix card_,queue mmu sync fault stop reset runs counters chaos) inject
 RTL_CARD_SHAPES := $(RTL_TEST_SHAPE) $(RTL_DEFAULT_SHAPE) 256-256-23
+# Boots of the driver's tests, and what cards they have beside the default one.
+RTL_BOOTS := main waits groups memory isolation
+RTL_BOOT_SHAPES := 4-3-28 64-16-28 64-64-24
 RTL_CARD_SKIP_card_sync := !all_queues
 RTL_CARD_SKIP_card_fault := !refused_writes_that_are_posted
 # Faults of the bus alone are injected there.
@@ -77,7 +80,8 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
 		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run depths layers cards) \
 		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs) $(RTL_PARTS) \
-		$(call rtl-cards,$(RTL_CARD_SHAPES)) $(RTL_CARD_TESTS:%=$(EMU_TEST_DIR)/test_%)
+		$(call rtl-cards,$(RTL_CARD_SHAPES) $(RTL_BOOT_SHAPES)) \
+		$(addprefix $(EMU_TEST_DIR)/test_,$(RTL_CARD_TESTS) card_streams) vm-module userspace $(SELFTESTS)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
 		"lint=tests/rtl/lint.sh" "formal=tests/rtl/formal/run.sh" \
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
@@ -87,6 +91,8 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
 		"descriptor=$(RTL_TEST_DIR)/test_rtl_descriptor 5000000" \
 		$(foreach t,$(RTL_CARD_TESTS),"$(t)=$(call rtl-card-test,$(t))") \
+		"card_streams=VTA_CONFIGS=tests/emu/configs/default.json VTA_STREAMS=100 $(call rtl-card-test,card_streams)" \
+		$(foreach b,$(RTL_BOOTS),"boot-$(b)=CARD=rtl tests/selftests/run.sh $(VM_MODULE) $(b)") \
 		$(foreach s,$(RTL_CARD_SEEDS),"cards-$(s)=VTA_EMU=$(RTL_EMU) VTA_SEED=$(s) VTA_DESCRIPTORS=25000 \
 			VTA_RTL_STALLS=$(s) $(RTL_TEST_DIR)/test_rtl_cards") \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")

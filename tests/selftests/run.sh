@@ -98,7 +98,7 @@ boot_main() {
 		vta_stress vta_uapi vta_trace vta_lib vta_pipeline vta_ctl vta_cards vta_refused.sh=0000:02:00.0)
 	local sensors=()
 	if [ "${CARD-}" != rtl ]; then
-		sensors=(--emu-arg-1 --sensors=318150,12500)
+		sensors=(--emu-arg-1 "--sensors=318150,12500")
 		tests+=("vta_sensors.sh=0000:02:00.0,45000,12500000,0000:01:00.0")
 	fi
 	tests+=(vta_unbind)
