@@ -82,11 +82,18 @@ check_mixed() {
 	result "the program as C, on the card: the same bits" $?
 }
 
+# figures JSON: of a set of images; the checksum is of all outputs
+figures() { grep -E '^  "(images|failed|top1|topk|outputs_crc32)":' "$1"; }
+
 check_pictures() {
 	echo '["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"]' >labels.json
 	vtactl program run mixed.vtap --image picture.jpg --labels labels.json >top &&
 		[ "$(wc -l <top)" -eq 5 ] && grep -qE '^ 1 +[0-9.]+  ([a-n]$|class)' top
 	result "a JPEG file, with labels of a JSON file" $?
+	vtactl program run mixed.vtap --images=set --labels=set.txt --json >got.json
+	figures got.json >got && figures set.json >wanted && [ "$(wc -l <got)" -eq 5 ] &&
+		cmp got wanted
+	result "a set of pictures has the figures of soft, to the bit" $?
 	head -c 60 picture.png >cut.png
 	refused "a picture that is cut off is refused" "not a valid PNG file" \
 		vtactl program run mixed.vtap --image cut.png
