@@ -19,6 +19,7 @@ struct maker {
 	unsigned int n;
 	unsigned int cpu_share;			/* one of so many nodes is the CPU's; 0: none */
 	bool raw;				/* as a file has it: nothing is fused */
+	bool more;				/* with operators that few files have */
 };
 
 static uint32_t rnd(struct maker *m, uint32_t below)
@@ -654,6 +655,93 @@ static int add_transpose(struct maker *m)
 	       !finish(m, node, x->dims[0], x->dims[1], x->dims[3], x->dims[2]) ? -1 : 0;
 }
 
+/* Add a difference from, or a quotient by, values of each channel. */
+static int add_quotient(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m), *c = weights(m, 3, (int64_t[]) { x->dims[1], 1, 1 }, 1);
+	struct vtac_node *node = vtac_node_new(m->g, rnd(m, 2) ? VTAC_SUB : VTAC_DIV, NULL, 2, 1);
+	float *v = c ? (float *)(uintptr_t)c->data : NULL;
+
+	for (int64_t i = 0; v && i < x->dims[1]; i++)
+		v[i] += v[i] < 0 ? -1 : 1;
+	return !node || !v || vtac_node_set_in(m->g, node, 0, x) ||
+	       vtac_node_set_in(m->g, node, 1, c) ||
+	       !finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? -1 : 0;
+}
+
+/* Add one value of each channel, of each row, or of each place. */
+static int add_reduced(struct maker *m)
+{
+	static const enum vtacpu_reduce_op ops[] = {
+		VTACPU_REDUCE_MEAN, VTACPU_REDUCE_SUM, VTACPU_REDUCE_MAX, VTACPU_REDUCE_MIN,
+		VTACPU_REDUCE_L1,
+	};
+	static const uint32_t axes[] = { 12, 8, 2 };
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_REDUCE, NULL, 1, 1);
+	struct vtac_tensor *x = pick(m);
+	int64_t dims[4];
+
+	if (!node || vtac_node_set_in(m->g, node, 0, x))
+		return -1;
+	node->attr.reduce.op = ops[rnd(m, 5)];
+	node->attr.reduce.axes = axes[rnd(m, 3)];
+	node->attr.reduce.keep = true;
+	for (int i = 0; i < 4; i++)
+		dims[i] = node->attr.reduce.axes >> i & 1 ? 1 : x->dims[i];
+	return finish(m, node, dims[0], dims[1], dims[2], dims[3]) ? 0 : -1;
+}
+
+/* Add rows less their mean, in units of their deviation. */
+static int add_normalised(struct maker *m)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_NORM, NULL, 3, 1);
+	struct vtac_tensor *x = pick(m);
+
+	if (!node || vtac_node_set_in(m->g, node, 0, x) ||
+	    vtac_node_set_in(m->g, node, 1, weights(m, 1, &x->dims[3], 1)) ||
+	    vtac_node_set_in(m->g, node, 2, weights(m, 1, &x->dims[3], 1)))
+		return -1;
+	node->attr.norm.axis = 3;
+	node->attr.norm.epsilon = 0.01f;
+	node->attr.norm.rms = !rnd(m, 3);
+	return finish(m, node, x->dims[0], x->dims[1], x->dims[2], x->dims[3]) ? 0 : -1;
+}
+
+/* Add some channels, rows and columns, perhaps each other one. */
+static int add_slice(struct maker *m)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_SLICE, NULL, 1, 1);
+	struct vtac_tensor *x = pick(m);
+	int64_t dims[4];
+
+	if (!node || vtac_node_set_in(m->g, node, 0, x))
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		uint32_t size = (uint32_t)x->dims[i];
+
+		node->attr.slice.start[i] = i ? rnd(m, size < 3 ? size : 3) : 0;
+		node->attr.slice.step[i] = i && !rnd(m, 3) ? 2 : 1;
+		dims[i] = (x->dims[i] - node->attr.slice.start[i] +
+			   node->attr.slice.step[i] - 1) / node->attr.slice.step[i];
+	}
+	return finish(m, node, dims[0], dims[1], dims[2], dims[3]) ? 0 : -1;
+}
+
+/* Add squares of places as channels. */
+static int add_space_to_depth(struct maker *m)
+{
+	struct vtac_node *node = vtac_node_new(m->g, VTAC_DEPTH_TO_SPACE, NULL, 1, 1);
+	struct vtac_tensor *x = pick(m);
+	int64_t block = x->dims[2] % 2 || x->dims[3] % 2 ? 1 : 2;
+
+	if (!node || vtac_node_set_in(m->g, node, 0, x))
+		return -1;
+	node->attr.depth_to_space.block = block;
+	node->attr.depth_to_space.inverse = true;
+	return finish(m, node, x->dims[0], x->dims[1] * block * block, x->dims[2] / block,
+		      x->dims[3] / block) ? 0 : -1;
+}
+
 /* ---- attention, as files have it ---- */
 
 static struct vtac_tensor *made(struct maker *m, struct vtac_node *node, int rank,
@@ -805,7 +893,7 @@ static int add_attention(struct maker *m)
 /* Add a node that only files have: passes replace it, or leave it to the CPU. */
 static int add_unfused(struct maker *m)
 {
-	switch (rnd(m, 7)) {
+	switch (rnd(m, m->more ? 12 : 7)) {
 	case 0:
 	case 1:
 		return add_unary(m);
@@ -816,6 +904,16 @@ static int add_unfused(struct maker *m)
 		return add_pad(m);
 	case 5:
 		return add_attention(m);
+	case 7:
+		return add_quotient(m);
+	case 8:
+		return add_reduced(m);
+	case 9:
+		return add_normalised(m);
+	case 10:
+		return add_slice(m);
+	case 11:
+		return add_space_to_depth(m);
 	default:
 		return add_transpose(m);
 	}
@@ -884,7 +982,7 @@ static int add_stem(struct maker *m)
 static struct vtac_graph *make_graph(const struct vtaops_core *core, uint64_t seed, bool raw)
 {
 	struct maker m = { .g = vtac_graph_new(0), .core = core, .rng = seed * 2 + 1,
-			   .raw = raw };
+			   .raw = raw, .more = raw && seed % 4 == 1 };
 	unsigned int nodes;
 	struct vtac_tensor *x;
 	uint64_t rng;

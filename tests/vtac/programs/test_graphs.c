@@ -486,11 +486,14 @@ static void round_model(struct trial *trial, const struct vtac_options *opt)
 		g->tensors[i]->stats = NULL;
 }
 
-/* Softmax of values that are far apart chooses one of them: a step decides which. */
+/*
+ * Softmax of values that are far apart chooses one of them: a step decides which. A row that
+ * varies by a step has errors of its size when its deviation is the unit.
+ */
 static bool chooses(const struct vtac_graph *g)
 {
 	for (unsigned int i = 0; i < g->n_nodes; i++)
-		if (g->nodes[i]->op == VTAC_SOFTMAX)
+		if (g->nodes[i]->op == VTAC_SOFTMAX || g->nodes[i]->op == VTAC_NORM)
 			return true;
 	return false;
 }
