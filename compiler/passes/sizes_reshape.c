@@ -87,7 +87,8 @@ int sizes_reshape(struct sizes *s)
 	/* The second input of ALONG is open. */
 	if (!x->size)
 		return 0;
-	if (s->node->attr.reshape.kind == VTAC_ALONG &&
+	/* A node that was shaped before has been checked, and has its second input no more. */
+	if (s->node->attr.reshape.kind == VTAC_ALONG && s->n_in > 1 &&
 	    (!s->in[1]->size || !is_same(x->size, s->in[1]->size, 0)))
 		return vtac_fail(s->g, s->node, "It has as many scales or zero points as data "
 				 "decides, for another number of values.");
