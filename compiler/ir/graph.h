@@ -71,7 +71,7 @@ enum vtac_op {
 	VTAC_ARG,		/* x: where the greatest or least value is */
 	VTAC_TOP,		/* x, k: where the greatest or least are, in their order */
 	VTAC_CUM_SUM,		/* x, axis */
-	VTAC_RECURRENT,		/* x, w, r, [bias], [h], [c], [peepholes], [lengths] */
+	VTAC_RECURRENT,		/* x, [w], r, [bias], [h], [c], [peepholes], [lengths] */
 	VTAC_RESIZE,		/* x */
 	VTAC_LIMIT,		/* x, [least], [most]: a clip of any type, by one value each */
 	VTAC_LRN, VTAC_DET,	/* x */
@@ -261,7 +261,11 @@ union vtac_attr {
 	struct { int axis; bool keep, least, last; } arg;
 	struct { int axis; bool least; } top;
 	struct { int axis; bool exclusive, reverse; } cum_sum;
-	struct { enum vtacpu_recurrent_kind kind; bool reverse, linear, cell; } recurrent;
+	struct {
+		enum vtacpu_recurrent_kind kind;
+		bool reverse, linear, cell;
+		bool summed;		/* x has the sums of all gates, and w is left out */
+	} recurrent;
 	struct { int axis; enum vtacpu_scatter_op op; } scatter;
 	struct { int batch; } gather_nd;
 	struct { float epsilon; } batch_norm;

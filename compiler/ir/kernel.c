@@ -581,13 +581,38 @@ static int det_calls(struct vtac_graph *g, const struct vtac_node *node, struct 
 	return 0;
 }
 
+/* Constant r of a recurrent layer as its kernel takes it at once, NULL without memory. */
+static const struct vtac_tensor *panels_of(struct vtac_graph *g, const struct vtac_tensor *r)
+{
+	int64_t d = r->dims[0], gates = r->dims[1], n = r->dims[2];
+	int64_t panels = (gates + VTACPU_PANEL - 1) / VTACPU_PANEL;
+	struct vtac_tensor *t = vtac_alloc(g, 1, sizeof(*t));
+	float *to = vtac_alloc(g, (uint64_t)(d * panels * n), VTACPU_PANEL * sizeof(*to));
+	const float *from = r->data;
+
+	if (!t || !to)
+		return NULL;
+	*t = *r;
+	t->data = to;
+	t->dims[0] = d * panels;
+	t->dims[1] = n;
+	t->dims[2] = VTACPU_PANEL;
+	for (int64_t i = 0; i < d * gates; i++) {
+		int64_t gate = i % gates, panel = i / gates * panels + gate / VTACPU_PANEL;
+		float *row = to + panel * n * VTACPU_PANEL + gate % VTACPU_PANEL;
+
+		for (int64_t l = 0; l < n; l++)
+			row[l * VTACPU_PANEL] = *from++;
+	}
+	return t;
+}
+
 static int recurrent_calls(struct vtac_graph *g, const struct vtac_node *node,
 			   struct vtac_call *calls, unsigned int *n)
 {
 	struct vtac_call *c = kernel_call(&calls[(*n)++], VTACPU_RECURRENT);
 	const struct vtac_tensor *x = node->in[0], *y = node->out[0];
 
-	(void)g;
 	c->p.recurrent = (struct vtacpu_recurrent){
 		.kind = node->attr.recurrent.kind,
 		.steps = (uint32_t)x->dims[0], .batch = (uint32_t)x->dims[1],
@@ -596,11 +621,17 @@ static int recurrent_calls(struct vtac_graph *g, const struct vtac_node *node,
 		.linear = node->attr.recurrent.linear, .cell = node->attr.recurrent.cell,
 		.has_bias = !!kernel_in(node, 3), .has_h = !!kernel_in(node, 4),
 		.has_c = !!kernel_in(node, 5), .has_p = !!kernel_in(node, 6),
+		.summed = node->attr.recurrent.summed,
 	};
 	for (unsigned int i = 0; i < 7; i++)
 		c->io[i] = kernel_in(node, i);
 	c->io[7] = y;
-	return 0;
+	if (c->io[2]->data && c->io[2]->dtype == VTAC_F32 &&
+	    x->dims[0] * x->dims[1] >= VTACPU_STATES_LEAST) {
+		c->p.recurrent.panels = 1;
+		c->io[2] = panels_of(g, c->io[2]);
+	}
+	return c->io[2] ? 0 : -1;
 }
 
 /* ---- quantisation ---- */

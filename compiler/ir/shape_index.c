@@ -276,6 +276,7 @@ int shape_recurrent(struct vtac_graph *g, struct vtac_node *node)
 	n = r->dims[2];
 	rows = gates[node->attr.recurrent.kind] * n;
 	if (r->dims[1] != rows || !has_dims(node, 1, 3, d, rows, x->dims[2]) ||
+	    (node->attr.recurrent.summed && x->dims[2] != d * rows) ||
 	    !has_dims(node, 3, 2, d, 2 * rows, 0) || !has_dims(node, 4, 3, d, x->dims[1], n) ||
 	    !has_dims(node, 5, 3, d, x->dims[1], n) || !has_dims(node, 6, 2, d, 3 * n, 0))
 		return vtac_fail(g, node, "Its inputs' shapes do not fit each other.");

@@ -114,6 +114,8 @@ struct vtac_tensor *onnx_tensor(struct onnx_reader *r, const char *name);
 struct vtac_tensor *onnx_find(const struct onnx_reader *r, const char *name);
 struct vtac_tensor *onnx_define(struct onnx_reader *r, const char *name);
 
+/* LSTM without w: its first input has the gates' sums, [steps][batch][directions * gates]. */
+int onnx_read_lstm_of_sums(struct onnx_node *n);
 /* The operator @name of ONNX's own domain if @domain is NULL or "", or of another; or NULL. */
 const struct onnx_op *onnx_find_op(const char *domain, const char *name);
 /* @x in float. Per-channel scales are along @axis. */

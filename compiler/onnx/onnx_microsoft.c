@@ -78,17 +78,17 @@ static struct vtac_tensor *input(const struct onnx_node *n, unsigned int i)
 }
 
 /*
- * Compute @n_out outputs of ONNX's operator @name, of @n_in inputs at @in, with those of the node's
+ * Compute @n_out outputs of the operator @op, of @n_in inputs at @in, with those of the node's
  * attributes that it has.
  */
-static int read_inner(struct onnx_node *n, const char *name, unsigned int n_in,
-		      struct vtac_tensor **in, unsigned int n_out, struct vtac_tensor **out)
+static int read_by(struct onnx_node *n, const struct onnx_op *op, unsigned int n_in,
+		   struct vtac_tensor **in, unsigned int n_out, struct vtac_tensor **out)
 {
 	struct onnx_node m = *n;
 
-	m.op = onnx_find_op(NULL, name);
-	m.stub.name = vtac_text(n->g, "%s.%s", n->stub.name, name);
-	m.stub.file_op = name;
+	m.op = op;
+	m.stub.name = vtac_text(n->g, "%s.%s", n->stub.name, op->name);
+	m.stub.file_op = op->name;
 	m.in = in;
 	m.n_in = n_in;
 	m.out = out;
@@ -106,6 +106,13 @@ static int read_inner(struct onnx_node *n, const char *name, unsigned int n_in,
 		return -1;
 	n->used |= m.used;
 	return 0;
+}
+
+/* Likewise of ONNX's operator @name. */
+static int read_inner(struct onnx_node *n, const char *name, unsigned int n_in,
+		      struct vtac_tensor **in, unsigned int n_out, struct vtac_tensor **out)
+{
+	return read_by(n, onnx_find_op(NULL, name), n_in, in, n_out, out);
 }
 
 static struct vtac_tensor *inner(struct onnx_node *n, const char *name, unsigned int n_in,
@@ -284,21 +291,76 @@ static struct vtac_tensor *lstm_weights(struct onnx_node *n, unsigned int i, uns
 	return transpose(n, w, 0, 2, 1, -1);
 }
 
+/* @t, a constant with a number for each of @d directions or of @gates gates of it, for each gate */
+static struct vtac_tensor *for_each_gate(struct onnx_node *n, const struct vtac_tensor *t, int64_t d,
+					 int64_t gates)
+{
+	int64_t count = d * gates, given = t->data ? vtac_elements(t) : 0;
+	size_t size = vtac_dtype_size(t->dtype);
+	uint8_t *to = vtac_alloc(n->g, (uint64_t)count, size);
+
+	if (given != d && given != count) {
+		onnx_fail(n, "The scales and zero points of its weights are no constants of each "
+			  "direction or gate.");
+		return NULL;
+	}
+	for (int64_t i = 0; to && i < count; i++)
+		memcpy(to + (size_t)i * size,
+		       (const uint8_t *)t->data + (size_t)(given == d ? i / gates : i) * size, size);
+	return to ? vtac_tensor_const(n->g, t->name, t->dtype, 1, &count, to, false) : NULL;
+}
+
+/* The constant bytes @w, [directions][inputs][gates], as [inputs][directions * gates] */
+static struct vtac_tensor *side_by_side(struct onnx_node *n, const struct vtac_tensor *w)
+{
+	int64_t d = w->dims[0], k = w->dims[1], gates = w->dims[2], dims[] = { k, d * gates };
+	const uint8_t *from = w->data;
+	uint8_t *to = vtac_alloc(n->g, (uint64_t)vtac_elements(w), 1);
+
+	if (!to)
+		return NULL;
+	for (int64_t i = 0; i < d; i++)
+		for (int64_t l = 0; l < k; l++, from += gates)
+			memcpy(to + (l * d + i) * gates, from, (size_t)gates);
+	return vtac_tensor_const(n->g, w->name, w->dtype, 2, dims, to, false);
+}
+
+/* The sums of all gates by x, which is rounded to bytes as ONNX Runtime does it */
+static struct vtac_tensor *lstm_sums(struct onnx_node *n, const struct vtac_tensor *w)
+{
+	struct vtac_tensor *b, *part[2] = { input(n, 8), input(n, 9) };
+
+	for (int i = 0; i < 2; i++) {
+		if (i && !part[i])
+			continue;
+		part[i] = part[i] ? for_each_gate(n, part[i], w->dims[0], w->dims[2]) : NULL;
+		if (!part[i])
+			return NULL;
+	}
+	b = onnx_floats(n, side_by_side(n, w), part[0], part[1], -1);
+	return b ? onnx_two(n, VTAC_MATMUL, onnx_round(n, n->in[0]), b) : NULL;
+}
+
 /*
- * The inputs of LSTM, and then scale and zero point of its two weights. ONNX Runtime rounds x and
- * the states to bytes at each step; here they stay floats.
+ * The inputs of LSTM, and then scale and zero point of its two weights. ONNX Runtime rounds x, and
+ * at each step the states, to bytes; here the states stay floats, and x if w is no constant.
  */
 static int read_dynamic_lstm(struct onnx_node *n)
 {
+	static const struct onnx_op of_sums = { "LSTM", 2, 7, 3, onnx_read_lstm_of_sums, NULL };
 	struct vtac_tensor *in[8], *out[3];
+	const struct vtac_tensor *w = input(n, 1);
+	bool summed = w && w->data && w->rank == 3 && vtac_dtype_size(w->dtype) == 1 &&
+		vtac_elements(w) > 0;
 
 	if (n->n_out > 3)
 		return onnx_fail(n, "It has %u outputs.", n->n_out);
 	for (unsigned int i = 0; i < 8; i++)
 		in[i] = input(n, i);
-	in[1] = lstm_weights(n, 1, 8);
+	in[1] = summed ? lstm_sums(n, w) : lstm_weights(n, 1, 8);
 	in[2] = lstm_weights(n, 2, 10);
-	if (!in[1] || !in[2] || read_inner(n, "LSTM", 8, in, 3, out))
+	if (!in[1] || !in[2] || (summed ? read_by(n, &of_sums, 7, in + 1, 3, out) :
+				 read_inner(n, "LSTM", 8, in, 3, out)))
 		return -1;
 	for (unsigned int i = 0; i < n->n_out; i++)
 		if (n->out[i] && finish(n, i, out[i]))

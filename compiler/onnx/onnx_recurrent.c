@@ -84,6 +84,7 @@ static struct vtac_tensor *make_layer(struct onnx_node *n, const struct layer *l
 	node->attr.recurrent.reverse = l->direction == 1;
 	node->attr.recurrent.linear = l->linear;
 	node->attr.recurrent.cell = cell;
+	node->attr.recurrent.summed = !n->in[1];
 	return node->out[0];
 }
 
@@ -197,6 +198,21 @@ static int read_gru(struct onnx_node *n)
 static int read_lstm(struct onnx_node *n)
 {
 	return read_layer(n, VTACPU_LSTM);
+}
+
+int onnx_read_lstm_of_sums(struct onnx_node *n)
+{
+	struct vtac_tensor *in[8] = { n->in[0] };
+	struct onnx_node m = *n;
+	int err;
+
+	for (unsigned int i = 1; i < n->n_in && i < 7; i++)
+		in[i + 1] = n->in[i];
+	m.in = in;
+	m.n_in = 8;
+	err = read_layer(&m, VTACPU_LSTM);
+	n->used |= m.used;
+	return err;
 }
 
 const struct onnx_op onnx_recurrent_ops[] = {

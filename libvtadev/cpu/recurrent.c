@@ -7,12 +7,8 @@
 
 /* Rows of inputs that are multiplied at a time. */
 #define ROWS		64u
-/*
- * From so many states on, r is transposed first, in panels of so many gates: a state then is
- * multiplied by vectors, which are read one behind the other.
- */
-#define STATES_LEAST	4u
-#define PANEL		64u
+/* A state is multiplied by vectors, which are read one behind the other, where r is in panels. */
+#define PANEL		VTACPU_PANEL
 
 static uint32_t gates_of(uint32_t kind)
 {
@@ -51,9 +47,18 @@ struct rooms {
 	uint64_t rest;		/* of vtacpu_gemm_f32() */
 };
 
+/* Is r transposed at each call? */
 static bool is_transposed(const struct vtacpu_recurrent *p)
 {
-	return (uint64_t)p->steps * p->batch >= STATES_LEAST;
+	return !p->panels && (uint64_t)p->steps * p->batch >= VTACPU_STATES_LEAST;
+}
+
+/* The values of a direction's panels; below 2^62 for sizes that are checked */
+static uint64_t panels_size(const struct vtacpu_recurrent *p)
+{
+	uint64_t gates = (uint64_t)gates_of(p->kind) * p->hidden;
+
+	return (gates + PANEL - 1) / PANEL * PANEL * p->hidden;
 }
 
 /* Sizes are such that each of the rooms has below 2^39 floats, and r below 2^62. */
@@ -66,7 +71,7 @@ static struct rooms place_rooms(const struct vtacpu_recurrent *p)
 	room.by_h = room.c + images * n;
 	room.by_x = room.by_h + gates;
 	room.r = room.by_x + steps_at_once(p) * images * gates;
-	room.rest = room.r + (is_transposed(p) ? (gates + PANEL - 1) / PANEL * PANEL * n : 0);
+	room.rest = room.r + (is_transposed(p) ? panels_size(p) : 0);
 	return room;
 }
 
@@ -81,16 +86,19 @@ int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *nee
 
 	if (p->kind > VTACPU_LSTM || (p->directions != 1 && p->directions != 2) || p->reverse > 1 ||
 	    p->linear > 1 || p->cell > lstm || p->has_c > lstm || p->has_p > lstm ||
-	    p->has_bias > 1 || p->has_h > 1)
+	    p->has_bias > 1 || p->has_h > 1 || p->summed > 1 || p->panels > 1)
 		return cpu_bad(need, "no such recurrent layer");
 	rows = cpu_mul(cpu_mul(p->directions, gates_of(p->kind)), p->hidden);
 	if (!cpu_count(x, 3) || !cpu_count(y, 4) || rows > COUNT_MAX)
 		return cpu_bad(need, "a size is 0, or too large");
-	need->work = cpu_mul(cpu_mul(cpu_mul(rows, p->inputs + (uint64_t)p->hidden), p->steps),
-			     p->batch);
+	if (p->summed && p->inputs != rows)
+		return cpu_bad(need, "the inputs are not the sums of all gates");
+	need->work = cpu_mul(rows, (p->summed ? 0 : p->inputs) + (uint64_t)p->hidden);
+	need->work = cpu_mul(cpu_mul(need->work, p->steps), p->batch);
 	if (cpu_operand(need, cpu_count(x, 3), 4) ||
-	    cpu_operand(need, cpu_mul(rows, p->inputs), 4) ||
-	    cpu_operand(need, cpu_mul(rows, p->hidden), 4) ||
+	    cpu_operand_if(need, !p->summed, cpu_mul(rows, p->inputs), 4) ||
+	    cpu_operand(need, p->panels ? cpu_mul(p->directions, panels_size(p)) :
+			cpu_mul(rows, p->hidden), 4) ||
 	    cpu_operand_if(need, p->has_bias, cpu_mul(rows, 2), 4) ||
 	    cpu_operand_if(need, p->has_h, states, 4) ||
 	    cpu_operand_if(need, p->has_c, states, 4) ||
@@ -98,7 +106,7 @@ int cpu_recurrent_need(const struct vtacpu_recurrent *p, struct vtacpu_need *nee
 	    cpu_operand(need, cpu_count(y, 4), 4))
 		return -1;
 	by_x = sums_by_x(p, images_at_once(p) * steps_at_once(p));
-	if (cpu_gemm_f32_need(&by_x, &product))
+	if (!p->summed && cpu_gemm_f32_need(&by_x, &product))
 		return cpu_bad(need, product.why);
 	return cpu_scratch(need, cpu_mul(place_rooms(p).rest, 4) + product.scratch);
 }
@@ -146,7 +154,7 @@ static void add_states(const struct cell *s, const float *x, size_t first, size_
 }
 
 /* gate[i] += by_h[i], and what the cell @c gives if there is a peephole */
-static void add_gate(float *gate, const float *by_h, const float *peep, const float *c, size_t n)
+CPU_INLINE void add_gate(float *gate, const float *by_h, const float *peep, const float *c, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		gate[i] += by_h[i];
@@ -154,7 +162,7 @@ static void add_gate(float *gate, const float *by_h, const float *peep, const fl
 		gate[i] += peep[i] * c[i];
 }
 
-static void step_rnn(struct cell *s, size_t n)
+CPU_INLINE void step_rnn(struct cell *s, size_t n)
 {
 	add_states(s, s->h, 0, n);
 	for (size_t i = 0; i < n; i++)
@@ -163,7 +171,7 @@ static void step_rnn(struct cell *s, size_t n)
 }
 
 /* Gates are z, r, h. */
-static void step_gru(struct cell *s, size_t n)
+CPU_INLINE void step_gru(struct cell *s, size_t n)
 {
 	float *z = s->by_x, *r = s->by_x + n, *new = s->by_x + 2 * n, *by_h = s->by_h + 2 * n;
 	bool linear = s->of->p->linear;
@@ -184,7 +192,7 @@ static void step_gru(struct cell *s, size_t n)
 }
 
 /* Gates are i, o, f, c; those of peepholes i, o, f. */
-static void step_lstm(struct cell *s, size_t n)
+CPU_INLINE void step_lstm(struct cell *s, size_t n)
 {
 	float *in = s->by_x, *out = in + n, *forget = in + 2 * n, *new = in + 3 * n;
 	const float *by_h = s->by_h, *peep = s->of->peep;
@@ -206,11 +214,12 @@ static void step_lstm(struct cell *s, size_t n)
 		s->h[i] = out[i] * s->h[i];
 }
 
-static void run_step(struct cell *s, float *y)
+CPU_BODY run_step_body(bool wide, struct cell *s, float *y)
 {
 	const struct vtacpu_recurrent *p = s->of->p;
 	size_t n = p->hidden;
 
+	(void)wide;
 	if (p->kind == VTACPU_LSTM)
 		step_lstm(s, n);
 	else if (p->kind == VTACPU_GRU)
@@ -220,12 +229,34 @@ static void run_step(struct cell *s, float *y)
 	memcpy(y, p->cell ? s->c : s->h, n * sizeof(*y));
 }
 
+static void run_step(struct cell *s, float *y);
+CPU_WIDE(run_step, (struct cell *s, float *y), s, y)
+
 static void start(float *state, const float *from, size_t n)
 {
 	if (from)
 		memcpy(state, from, n * sizeof(*from));
 	else
 		memset(state, 0, n * sizeof(*state));
+}
+
+/* y = x, and the bias */
+static void add_bias(float *y, const float *x, const float *bias, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = bias ? x[i] + bias[i] : x[i];
+}
+
+/* Those at @x of @images, whose sums are given, through @steps steps */
+static void take_sums(const struct layer *l, const float *x, float *by_x, uint32_t images,
+		      uint32_t steps)
+{
+	const struct vtacpu_recurrent *p = l->p;
+	size_t gates = gates_of(p->kind) * (size_t)p->hidden;
+
+	for (uint32_t t = 0; t < steps; t++, x += (size_t)p->batch * p->inputs)
+		for (uint32_t i = 0; i < images; i++, by_x += gates)
+			add_bias(by_x, x + (size_t)i * p->inputs + l->d * gates, l->bias, gates);
 }
 
 /* Images [@image, @image + @images) through @steps steps: all of one, if there are more images. */
@@ -243,7 +274,10 @@ static void run_steps(const struct layer *l, void *const *io, float *scratch, ui
 		(float *)l->w, (float *)l->bias, scratch + room.by_x,
 	};
 
-	vtacpu_gemm_f32(&by_x, of_x, scratch + room.rest);
+	if (p->summed)
+		take_sums(l, of_x[0], of_x[3], images, steps);
+	else
+		vtacpu_gemm_f32(&by_x, of_x, scratch + room.rest);
 	for (uint32_t k = 0; k < steps; k++) {
 		size_t t = reverse ? steps - 1 - k : k;
 		float *y = (float *)io[7] +
@@ -305,13 +339,16 @@ void vtacpu_recurrent(const struct vtacpu_recurrent *p, void *const *io, void *s
 
 	for (uint32_t d = 0; d < p->directions; d++) {
 		struct layer l = {
-			.p = p, .d = d, .w = (const float *)io[1] + d * gates * p->inputs,
+			.p = p, .d = d,
+			.w = p->summed ? NULL : (const float *)io[1] + d * gates * p->inputs,
 			.r = (const float *)io[2] + d * gates * n,
 			.bias = io[3] ? (const float *)io[3] + d * 2 * gates : NULL,
 			.peep = io[6] ? (const float *)io[6] + d * 3 * n : NULL,
 		};
 
-		if (is_transposed(p))
+		if (p->panels)
+			l.panels = (const float *)io[2] + d * panels_size(p);
+		else if (is_transposed(p))
 			fill_panels(&l, (float *)scratch + place_rooms(p).r);
 		run_layer(&l, io, scratch);
 	}

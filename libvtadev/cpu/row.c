@@ -8,6 +8,7 @@
 #define GROUPS	2u		/* of eight outputs at a time, whose sums are independent */
 #define WIDE	64u		/* outputs at a time that are one behind the other in the matrix */
 #define AHEAD	64u		/* floats that are asked for before they are needed */
+#define LINE	2u		/* vectors of 64 bytes */
 
 /* The sums of outputs [@j, @j + @n) from product @l on. */
 CPU_BODY add_rest(const struct cpu_row *p, size_t j, uint32_t n, size_t l)
@@ -63,7 +64,8 @@ CPU_BODY add_vectors(const struct cpu_row *p, size_t j, uint32_t n)
 
 #pragma GCC unroll 8
 		for (uint32_t i = 0; i < n; i++) {
-			__builtin_prefetch(w + 8 * p->col + i * CPU_LANES);
+			if (i % LINE == 0)
+				__builtin_prefetch(w + 8 * p->col + i * CPU_LANES);
 			acc[i] += x * *(const cpu_v8 *)(w + i * CPU_LANES);
 		}
 	}

@@ -634,7 +634,7 @@ void vtacpu_cum_sum(const struct vtacpu_cum_sum *p, void *const *io, void *scrat
 /*
  * vtacpu_recurrent() - run a recurrent layer
  *
- * x [steps][batch][inputs], w [directions][gates * hidden][inputs],
+ * x [steps][batch][inputs], [w [directions][gates * hidden][inputs]],
  * r [directions][gates * hidden][hidden], [bias [directions][2][gates * hidden]: of w, of r],
  * [h, c [directions][batch][hidden]: the first state and cell, else 0],
  * [peepholes [directions][3][hidden]] -> y [steps][directions][batch][hidden]: the states, or with
@@ -642,14 +642,21 @@ void vtacpu_cum_sum(const struct vtacpu_cum_sum *p, void *const *io, void *scrat
  * one gate, GRU z, r, h (linear: linear_before_reset), LSTM i, o, f, c; peepholes i, o, f. The
  * second direction, and with reverse the first, goes from the last step to the first. c, peepholes
  * and cell are of LSTM alone. A gate's sums by input and by state are made apart, each in the order
- * of its values.
+ * of its values. With summed, x has the sums by input, without bias: inputs is directions * gates *
+ * hidden, and w is left out. With panels, r is [directions][panels][hidden][VTACPU_PANEL], where a
+ * panel has the next VTACPU_PANEL of gates * hidden, and the last one anything behind them. For
+ * VTACPU_STATES_LEAST states and more, the kernel else makes panels of r at each call.
  */
+#define VTACPU_STATES_LEAST	4u
+#define VTACPU_PANEL		64u
+
 enum vtacpu_recurrent_kind { VTACPU_RNN = 0, VTACPU_GRU, VTACPU_LSTM };
 struct vtacpu_recurrent {
 	uint32_t kind;
 	uint32_t steps, batch, inputs, hidden, directions;
 	uint32_t reverse, linear, cell;
 	uint32_t has_bias, has_h, has_c, has_p;
+	uint32_t summed, panels;
 };
 void vtacpu_recurrent(const struct vtacpu_recurrent *p, void *const *io, void *scratch);
 

@@ -746,13 +746,22 @@ static double gate(const struct vtacpu_recurrent *p, const struct call *c, uint3
 {
 	uint32_t gates = p->kind == VTACPU_LSTM ? 4 : p->kind == VTACPU_GRU ? 3 : 1;
 	uint32_t n = of_state ? p->hidden : p->inputs, row = g * p->hidden + i;
-	const float *w = (float *)c->io[of_state ? 2 : 1] +
-			 ((size_t)d * gates * p->hidden + row) * n;
-	size_t at = (d * 2 + of_state) * gates * p->hidden + row;
+	const float *w = c->io[of_state ? 2 : 1];
+	size_t at = (d * 2 + of_state) * gates * p->hidden + row, step = 1;
 	double sum = p->has_bias ? ((float *)c->io[3])[at] : 0;
 
+	if (!of_state && p->summed)
+		return sum + from[(size_t)d * gates * p->hidden + row];
+	if (of_state && p->panels) {
+		size_t panels = (gates * p->hidden + VTACPU_PANEL - 1) / VTACPU_PANEL;
+
+		step = VTACPU_PANEL;
+		w += (d * panels + row / step) * n * step + row % step;
+	} else {
+		w += ((size_t)d * gates * p->hidden + row) * n;
+	}
 	for (uint32_t k = 0; k < n; k++)
-		sum += w[k] * from[k];
+		sum += w[k * step] * from[k];
 	return sum;
 }
 
@@ -793,7 +802,8 @@ static void step(const struct vtacpu_recurrent *p, const struct call *c, uint32_
 static void check_recurrent(const struct vtacpu_recurrent *p, const struct call *c, uint32_t d,
 			    uint32_t image)
 {
-	double x[SIZE_MAX_OF_LAYER], h[SIZE_MAX_OF_LAYER] = { 0 }, cell[SIZE_MAX_OF_LAYER] = { 0 };
+	double x[2 * 4 * SIZE_MAX_OF_LAYER];
+	double h[SIZE_MAX_OF_LAYER] = { 0 }, cell[SIZE_MAX_OF_LAYER] = { 0 };
 
 	for (uint32_t i = 0; i < p->hidden; i++) {
 		size_t at = ((size_t)d * p->batch + image) * p->hidden + i;
@@ -818,6 +828,11 @@ static void run_recurrent(struct vtacpu_recurrent *p)
 {
 	struct call c;
 
+	p->panels = rnd(2);
+	p->summed = rnd(2);
+	if (p->summed)
+		p->inputs = p->directions * p->hidden *
+			(p->kind == VTACPU_LSTM ? 4 : p->kind == VTACPU_GRU ? 3 : 1);
 	if (p->kind == VTACPU_LSTM) {
 		p->has_c = rnd(2);
 		p->has_p = rnd(2);
@@ -848,7 +863,7 @@ TEST(recurrent_layers)
 TEST(large_recurrent_layers)
 {
 	static const uint32_t sizes[][4] = {
-		{ 131, 1, 3, 2 }, { 2, 67, 2, 3 }, { 45, 3, 9, 8 }, { 1, 3, 19, 70 },
+		{ 131, 1, 3, 2 }, { 2, 67, 2, 3 }, { 45, 3, 9, 4 }, { 1, 3, 19, 70 },
 		{ 2, 2, 8, 70 }, { 2, 70, 3, 17 }, { 1, 1, 70, 9 },
 	};
 

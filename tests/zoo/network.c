@@ -109,7 +109,8 @@ static double multiplications(const struct vtac_node *node)
 		return (double)vtac_elements(node->out[0]) * (double)a->dims[a->rank - 1];
 	case VTAC_RECURRENT:
 		return (double)a->dims[0] * (double)a->dims[1] *
-		       (double)(vtac_elements(node->in[1]) + vtac_elements(node->in[2]));
+		       (double)((node->in[1] ? vtac_elements(node->in[1]) : 0) +
+				vtac_elements(node->in[2]));
 	default:
 		return 0;
 	}

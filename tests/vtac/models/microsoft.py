@@ -201,8 +201,8 @@ def make_dynamic(directory):
 
 
 def make_lstm(directory, name, scale_shape):
-    """An LSTM of two directions with integer weights, against one with these weights as floats:
-    ONNX Runtime rounds its states at each step."""
+    """An LSTM of two directions with integer weights, against one with these weights as floats and
+    x rounded to bytes: ONNX Runtime rounds its states, too, at each step."""
     weights = [small(2, 5, 12), small(2, 3, 12)]
     scales = [random.uniform(.005, .02, scale_shape).astype(FLOAT) for _ in weights]
     zeros = [random.integers(-5, 6, scale_shape).astype(INT8) for _ in weights]
@@ -210,11 +210,14 @@ def make_lstm(directory, name, scale_shape):
     floats = [((w.astype(FLOAT) - z.reshape(2, 1, -1)) * s.reshape(2, 1, -1)).transpose(0, 2, 1)
               for w, s, z in zip(weights, scales, zeros)]
 
-    def model(op, domain, names, constants):
+    rounding = [helper.make_node("DynamicQuantizeLinear", ["x0"], ["bytes", "step", "zero"]),
+                helper.make_node("DequantizeLinear", ["bytes", "step", "zero"], ["x"])]
+
+    def model(op, domain, before, names, constants):
         node = helper.make_node(op, names, ["y0", "y1", "y2"], domain=domain, hidden_size=3,
                                 direction="bidirectional")
         made = helper.make_model(
-            helper.make_graph([node], name, [helper.make_tensor_value_info(
+            helper.make_graph([*before, node], name, [helper.make_tensor_value_info(
                 "x0", TensorProto.FLOAT, [4, 1, 5])], [helper.make_tensor_value_info(
                     f"y{i}", TensorProto.FLOAT, None) for i in range(3)],
                 [numpy_helper.from_array(v, n) for n, v in constants.items()]),
@@ -222,11 +225,11 @@ def make_lstm(directory, name, scale_shape):
         made.ir_version = 8
         return made
     run(directory, name, model(
-        "DynamicQuantizeLSTM", "com.microsoft",
+        "DynamicQuantizeLSTM", "com.microsoft", [],
         ["x0", "w", "r", "b", "", "", "", "", "w_scale", "w_zero", "r_scale", "r_zero"],
         {"w": weights[0], "r": weights[1], "b": bias, "w_scale": scales[0], "r_scale": scales[1],
          "w_zero": zeros[0], "r_zero": zeros[1]}), real(4, 1, 5),
-        model("LSTM", "", ["x0", "w", "r", "b"],
+        model("LSTM", "", rounding, ["x", "w", "r", "b"],
               {"w": np.ascontiguousarray(floats[0]), "r": np.ascontiguousarray(floats[1]),
                "b": bias}))
 
