@@ -292,8 +292,8 @@ static struct vtac_tensor *lstm_weights(struct onnx_node *n, unsigned int i, uns
 }
 
 /* @t, a constant with a number for each of @d directions or of @gates gates of it, for each gate */
-static struct vtac_tensor *for_each_gate(struct onnx_node *n, const struct vtac_tensor *t, int64_t d,
-					 int64_t gates)
+static struct vtac_tensor *for_each_gate(struct onnx_node *n, const struct vtac_tensor *t,
+					 int64_t d, int64_t gates)
 {
 	int64_t count = d * gates, given = t->data ? vtac_elements(t) : 0;
 	size_t size = vtac_dtype_size(t->dtype);
@@ -305,8 +305,8 @@ static struct vtac_tensor *for_each_gate(struct onnx_node *n, const struct vtac_
 		return NULL;
 	}
 	for (int64_t i = 0; to && i < count; i++)
-		memcpy(to + (size_t)i * size,
-		       (const uint8_t *)t->data + (size_t)(given == d ? i / gates : i) * size, size);
+		memcpy(to + (size_t)i * size, (const uint8_t *)t->data +
+		       (size_t)(given == d ? i / gates : i) * size, size);
 	return to ? vtac_tensor_const(n->g, t->name, t->dtype, 1, &count, to, false) : NULL;
 }
 

@@ -245,7 +245,8 @@ int fuse_slope(struct vtac_graph *g, struct vtac_node *node)
 	const struct vtac_tensor *t = node->n_in > 1 ? node->in[1] : NULL;
 	const float *v = t ? t->data : NULL;
 
-	if (node->op != VTAC_BINARY || node->attr.binary.op != VTACPU_PRELU || !fuse_is_const(t) || !v ||
+	if (node->op != VTAC_BINARY || node->attr.binary.op != VTACPU_PRELU || !fuse_is_const(t) ||
+	    !v ||
 	    node->in[0]->data || vtac_elements(t) < 1 ||
 	    !vtac_same_shape(node->in[0], node->out[0]))
 		return 0;

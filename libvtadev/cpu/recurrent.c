@@ -154,7 +154,8 @@ static void add_states(const struct cell *s, const float *x, size_t first, size_
 }
 
 /* gate[i] += by_h[i], and what the cell @c gives if there is a peephole */
-CPU_INLINE void add_gate(float *gate, const float *by_h, const float *peep, const float *c, size_t n)
+CPU_INLINE void add_gate(float *gate, const float *by_h, const float *peep, const float *c,
+			 size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		gate[i] += by_h[i];
