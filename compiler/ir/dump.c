@@ -142,9 +142,9 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 			a->cum_sum.exclusive, a->cum_sum.reverse);
 		break;
 	case VTAC_RECURRENT:
-		fprintf(f, " kind %d reverse %d linear %d cell %d summed %d", (int)a->recurrent.kind,
-			a->recurrent.reverse, a->recurrent.linear, a->recurrent.cell,
-			a->recurrent.summed);
+		fprintf(f, " kind %d reverse %d linear %d cell %d summed %d",
+			(int)a->recurrent.kind, a->recurrent.reverse, a->recurrent.linear,
+			a->recurrent.cell, a->recurrent.summed);
 		break;
 	case VTAC_SCATTER_ELEMENTS:
 	case VTAC_SCATTER_ND:

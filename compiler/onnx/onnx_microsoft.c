@@ -292,8 +292,8 @@ static struct vtac_tensor *lstm_weights(struct onnx_node *n, unsigned int i, uns
 }
 
 /* @t, a constant with a number for each of @d directions or of @gates gates of it, for each gate */
-static struct vtac_tensor *for_each_gate(struct onnx_node *n, const struct vtac_tensor *t,
-					 int64_t d, int64_t gates)
+static struct vtac_tensor *spread_over_gates(struct onnx_node *n, const struct vtac_tensor *t,
+					     int64_t d, int64_t gates)
 {
 	int64_t count = d * gates, given = t->data ? vtac_elements(t) : 0;
 	size_t size = vtac_dtype_size(t->dtype);
@@ -333,7 +333,7 @@ static struct vtac_tensor *lstm_sums(struct onnx_node *n, const struct vtac_tens
 	for (int i = 0; i < 2; i++) {
 		if (i && !part[i])
 			continue;
-		part[i] = part[i] ? for_each_gate(n, part[i], w->dims[0], w->dims[2]) : NULL;
+		part[i] = part[i] ? spread_over_gates(n, part[i], w->dims[0], w->dims[2]) : NULL;
 		if (!part[i])
 			return NULL;
 	}
