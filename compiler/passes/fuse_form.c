@@ -284,6 +284,21 @@ static struct vtac_tensor *reshaped_const(struct vtac_graph *g, struct vtac_tens
 	return t;
 }
 
+int fuse_before_reshape(struct vtac_graph *g, struct vtac_node *node, unsigned int i,
+			struct vtac_node *shape)
+{
+	struct vtac_tensor *x = shape->in[0], *y = node->out[0];
+	struct vtac_tensor *t = vtac_tensor_shaped(g, y->name, VTAC_F32, x->rank, x->dims);
+
+	if (!t || vtac_node_set_in(g, node, i, x) || vtac_node_set_in(g, shape, 0, t))
+		return -1;
+	if (y->quant.n == 1)
+		t->quant = y->quant;
+	vtac_node_set_out(node, 0, t);
+	vtac_node_set_out(shape, 0, y);
+	return 1;
+}
+
 /* A constant beside what a layer computes, before that is given another shape. */
 int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node)
 {
@@ -292,7 +307,7 @@ int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node)
 		(node->op == VTAC_BINARY && node->attr.binary.op == VTACPU_PRELU), fits;
 	unsigned int i = pair && fuse_is_const(node->in[0]);
 	struct vtac_node *shape = pair ? fuse_from(g, node->in[i], VTAC_RESHAPE) : NULL;
-	struct vtac_tensor *x = shape ? shape->in[0] : NULL, *y = node->out[0], *t, *c;
+	struct vtac_tensor *x = shape ? shape->in[0] : NULL, *y = node->out[0], *c;
 
 	if (!x || (x->rank != 2 && x->rank != 4) || !x->producer || !vtac_only_user(g, x) ||
 	    !fuse_is_const(node->in[1 - i]) || node->in[1 - i]->quant.axis ||
@@ -302,15 +317,7 @@ int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node)
 	c = reshaped_const(g, node->in[1 - i], y, x, &fits);
 	if (!c)
 		return fits ? -1 : 0;
-	t = vtac_tensor_shaped(g, y->name, VTAC_F32, x->rank, x->dims);
-	if (!t || vtac_node_set_in(g, node, i, x) || vtac_node_set_in(g, node, 1 - i, c) ||
-	    vtac_node_set_in(g, shape, 0, t))
-		return -1;
-	if (y->quant.n == 1)
-		t->quant = y->quant;
-	vtac_node_set_out(node, 0, t);
-	vtac_node_set_out(shape, 0, y);
-	return 1;
+	return vtac_node_set_in(g, node, 1 - i, c) ? -1 : fuse_before_reshape(g, node, i, shape);
 }
 
 /* A matrix product of flattened pictures is a convolution with a kernel of their size. */

@@ -274,16 +274,9 @@ int fuse_flat_function(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_node *shape = vtac_is_function(node) || node->op == VTAC_CLIP ?
 		fuse_from(g, node->in[0], VTAC_RESHAPE) : NULL;
-	struct vtac_tensor *x = shape ? shape->in[0] : NULL, *y = node->out[0], *t;
+	struct vtac_tensor *x = shape ? shape->in[0] : NULL;
 
 	if (!x || x->rank != 2 || !fuse_from(g, x, VTAC_GEMM) || vtac_is_given(node->in[0]))
 		return 0;
-	t = vtac_tensor_shaped(g, y->name, VTAC_F32, 2, x->dims);
-	if (!t || vtac_node_set_in(g, node, 0, x) || vtac_node_set_in(g, shape, 0, t))
-		return -1;
-	if (y->quant.n == 1)
-		t->quant = y->quant;
-	vtac_node_set_out(node, 0, t);
-	vtac_node_set_out(shape, 0, y);
-	return 1;
+	return fuse_before_reshape(g, node, 0, shape);
 }

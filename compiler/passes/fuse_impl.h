@@ -29,6 +29,9 @@ int fuse_forward(struct vtac_graph *g, struct vtac_node *node);
 int fuse_lone_factor(struct vtac_graph *g, struct vtac_node *node);
 
 /* fuse_form.c */
+/* Exchange @node and the Reshape @shape, which makes its input @i: 1, or -1 without memory. */
+int fuse_before_reshape(struct vtac_graph *g, struct vtac_node *node, unsigned int i,
+			struct vtac_node *shape);
 int fuse_pad(struct vtac_graph *g, struct vtac_node *node);
 int fuse_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_matmul(struct vtac_graph *g, struct vtac_node *node);
