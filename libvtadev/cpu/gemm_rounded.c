@@ -354,7 +354,7 @@ static void round_strip(const struct vtacpu_gemm_rounded *p, struct strip *s, co
 	}
 }
 
-/* Where the scratch holds the operands; the zero points' rows are filled. */
+/* Divide the scratch among the operands, and fill the rows of zero points. */
 static void prepare_strip(const struct vtacpu_gemm_rounded *p, struct strip *s, void *scratch,
 			  float zero)
 {
