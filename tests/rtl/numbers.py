@@ -7,7 +7,7 @@ accesses of uapi/vta.h; vta_card_pkg.sv these, operations of descriptors, and pa
 contract/vta_regs.h. Each of the packages' numbers must have its name there with its value, and each
 opcode, memory and ALU opcode of the header must be in the core's package. Then each number is
 changed, and each change must be found. docs/rtl.md must name each port and parameter of vta_core,
-but for the clock's and the reset's.
+and the registers and counters that it says they are must be in docs/hardware.md or docs/isa.md.
 """
 
 import pathlib
@@ -96,6 +96,15 @@ def unnamed():
     return [name for name in names if not re.search(rf"\b{name}\b", document)], len(names)
 
 
+def unknown():
+    """Names in the table of ports that neither document has, and how many names there are."""
+    document = (TOP / "docs/rtl.md").read_text()
+    rows = re.search(r"^\| signal or parameter \|(.*?)\n\n", document, re.M | re.S)[1]
+    names = set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", rows))
+    documents = "".join((TOP / f"docs/{name}.md").read_text() for name in ("hardware", "isa"))
+    return sorted(name for name in names if not re.search(rf"\b{name}\b", documents)), len(names)
+
+
 def main():
     rtl, card, (numbers, wanted) = package(PACKAGE), package(CARD_PACKAGE), headers()
     wrong = list(differences(rtl, numbers, wanted)) + list(differences(card, numbers, set()))
@@ -113,7 +122,12 @@ def main():
     for name in missing:
         print(f"# docs/rtl.md does not name {name}")
     print(f"{'not ok' if missing or count < 40 else 'ok'} 3 docs/rtl.md names {count} ports and parameters")
-    return 1 if wrong or unseen or missing or count < 40 else 0
+
+    undefined, registers = unknown()
+    for name in undefined:
+        print(f"# docs/rtl.md has {name}, which is in neither hardware.md nor isa.md")
+    print(f"{'not ok' if undefined or registers < 20 else 'ok'} 4 {registers} registers are defined")
+    return 1 if wrong or unseen or missing or count < 40 or undefined or registers < 20 else 0
 
 
 if __name__ == "__main__":
