@@ -67,6 +67,7 @@ CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
 	"rtl-descriptor=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_descriptor" \
 	"rtl-layers=tests/rtl/run.sh '$(RTL_TEST_DIR)/test_rtl_layers C3 C10 dense'" \
 	"rtl-numbers=tests/rtl/numbers.py" "rtl-lint=tests/rtl/lint.sh" \
+	"rtl-mutants=tests/rtl/run.sh 'tests/rtl/mutate.py --check'" \
 	"rtl-cards=tests/rtl/run.sh 'env VTA_EMU=$(RTL_EMU) VTA_DESCRIPTORS=1500 $(RTL_TEST_DIR)/test_rtl_cards'" \
 	$(foreach t,$(RTL_CARD_TESTS),"rtl-$(t)=tests/rtl/run.sh '$(call rtl-card-test,$(t)) $(RTL_CARD_SKIP_$(t))'")
 

@@ -12,6 +12,8 @@ configuration. A command that takes CLOCKS hangs, which ends the run; so do SECO
 --list prints the mutants. Those that pass are printed, to be looked at: the change has no effect, or
 only on the clocks that a run takes, or a test is missing. Those of mutants.txt are known to have no
 effect, and do not count. The status is 1 if fewer than --least percent of the others are found.
+
+--check has Verilator read the RTL with all mutants that there are, so that any can be drawn.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
@@ -124,14 +127,14 @@ class Source:
             i += 1
 
     def fixed(self, i, first):
-        """Returns true if token i is part of a width, a range or a replication's count."""
+        """Returns true if token i is part of a width, a range, a count or a block's index."""
         t, j = self.tokens, i
         if t[i + 1][1] in ("{", "'("):
             return True
         for j in range(i, first - 1, -1):
             if t[j][1] in OPEN and self.partner[j] > i:
                 close = self.partner[j]
-                if t[close + 1][1] == "'(":
+                if t[close + 1][1] in ("'(", "."):
                     return True
                 if t[j][1] == "[":
                     inside = [k for k in range(j, close) if t[k][1] in (":", "+:", "-:") and
@@ -240,6 +243,23 @@ def build(folder, config):
                    env=env, check=True, stdout=subprocess.DEVNULL)
 
 
+def check(sources):
+    """Has Verilator read all mutants: prints TAP, and returns the status."""
+    total, every = draw(sources, sys.maxsize, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        write_copy(sources, every, folder)
+        files = [os.path.join(folder, s + ".sv") for s in
+                 ["vta_isa_pkg"] + [source.name for source in sources]]
+        lint = subprocess.run(["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "--top-module",
+                               "vta_core", *files], capture_output=True, text=True, check=False)
+    for line in lint.stderr.splitlines():
+        if line.startswith("%Error"):
+            print(f"# {line}")
+    status = int(lint.returncode != 0 or total < 1000)
+    print(f"{'not ok' if status else 'ok'} 1 Verilator reads all {total} mutants")
+    return status
+
+
 def passes(number, folder, config, streams, program):
     """Returns true if so many streams of a configuration pass with a mutant."""
     env = dict(os.environ, VTA_RTL_MUTANT=str(number), VTA_RTL_DIR=folder, VTA_RTL_ONLY=config,
@@ -266,6 +286,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--least", type=int, default=95, help="percent that must be found")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", default=os.path.join(TOP, "build/rtl-mutants"))
     parser.add_argument("--program", default=os.path.join(TOP, "build/tests/rtl/test_rtl_streams"))
@@ -273,6 +294,8 @@ def main():
 
     sources = [Source(os.path.join(CORE, n)) for n in sorted(os.listdir(CORE))
                if n.endswith(".sv") and n != "vta_isa_pkg.sv"]
+    if args.check:
+        return check(sources)
     total, drawn = draw(sources, args.count, args.seed)
     if args.list:
         for n, (s, m) in drawn.items():
