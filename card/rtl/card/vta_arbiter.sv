@@ -7,6 +7,7 @@
 module vta_arbiter #(
 	parameter int QUEUES = 16,		// at most 256
 	parameter int GROUPS = 16,		// the same
+	parameter int LOG_QUANTUM = 20,		// ns (docs/hardware.md, 6)
 	localparam int LogQueues = $clog2(QUEUES > 1 ? QUEUES : 2),
 	localparam int LogGroups = $clog2(GROUPS > 1 ? GROUPS : 2)
 ) (
@@ -28,9 +29,9 @@ module vta_arbiter #(
 	input logic [1:0] look_priority,
 	output logic any			// a queue is ready
 );
-	localparam int LogQuantum = 20;
 	localparam logic signed [43:0] Least = -(44'sd1 << 34);	// credit
-	localparam logic [14:0] MostRounds = 15'(1 << 14);	// after which none owes anything
+	// After so many rounds none owes anything.
+	localparam logic [14:0] MostRounds = 15'(1 << (34 - LOG_QUANTUM));
 
 	// ---- States; those that end with Read have a group's or a queue's data in the next clock
 	localparam logic [4:0] Clear = 5'd0;
@@ -99,7 +100,7 @@ module vta_arbiter #(
 	);
 
 	wire signed [43:0] owned = 44'(signed'(credit));
-	wire signed [43:0] grown = owned + signed'(44'(rounds) * 44'(weight) << LogQuantum);
+	wire signed [43:0] grown = owned + signed'(44'(rounds) * 44'(weight) << LOG_QUANTUM);
 	wire owned_above = owned > 44'sd0;
 	wire grown_above = grown > 44'sd0;
 	wire [63:0] most = {20'd0, owned - Least};	// that can be taken from it
@@ -147,7 +148,7 @@ module vta_arbiter #(
 	logic [14:0] dividend, quotient;
 	logic [7:0] remainder;
 	logic [3:0] bits;
-	wire [14:0] debt = 15'(-owned >> LogQuantum);
+	wire [14:0] debt = 15'(-owned >> LOG_QUANTUM);
 	wire [8:0] shifted = {remainder, dividend[14]};
 	wire fits = shifted >= {1'b0, weight};
 

@@ -5,27 +5,6 @@
 //
 // Settings of queues are any; the front end makes a change of the queue that it owns, whose state
 // it has seen for a clock.
-module vta_ram #(
-	parameter int WIDTH = 32,
-	parameter int LOG_DEPTH = 9,
-	parameter bit MEETING = 1'b1
-) (
-	input logic clk, write, read,
-	input logic [LOG_DEPTH - 1:0] write_address, read_address,
-	input logic [WIDTH - 1:0] write_data,
-	output logic [WIDTH - 1:0] read_data
-);
-	// Those of a word for each of the two queues; of settings, anything.
-	logic [2 * WIDTH - 1:0] words;
-	logic [WIDTH - 1:0] kept;
-	(* anyseq *) logic [WIDTH - 1:0] any;
-	always_ff @(posedge clk) begin
-		if (write) words[write_address[0] * WIDTH +: WIDTH] <= write_data;
-		kept <= words[read_address[0] * WIDTH +: WIDTH];
-	end
-	assign read_data = LOG_DEPTH == 1 ? kept : any;
-endmodule
-
 module doorbell_of (
 	input logic clk,
 	input logic access, access_write, access_peek, access_doorbell, access_queue,

@@ -5,20 +5,6 @@
 // its state has been read.
 //
 // Arbiters, engines, queues, memory, descriptors and their check do anything.
-module vta_ram #(
-	parameter int WIDTH = 32,
-	parameter int LOG_DEPTH = 9,
-	parameter bit MEETING = 1'b1
-) (
-	input logic clk, write, read,
-	input logic [LOG_DEPTH - 1:0] write_address, read_address,
-	input logic [WIDTH - 1:0] write_data,
-	output logic [WIDTH - 1:0] read_data
-);
-	(* anyseq *) logic [WIDTH - 1:0] any;
-	assign read_data = any;
-endmodule
-
 module vta_descriptor (
 	input logic clk, reset, start, keeps,
 	input logic [511:0] descriptor,

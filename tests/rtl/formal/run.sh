@@ -21,6 +21,7 @@ tap_log=$work/log
 # The RTL is a copy, in which a change can be made.
 cp -r card/rtl/core "$work/core"
 cp card/rtl/card/*.sv "$work/core"
+cp tests/rtl/formal/ram.sv "$work/core/ram.sv"
 
 # solve NAME TOP MODULES OPTION...: look for states that break an assertion. A signal of a module
 # that NAME.sv declares with hierconn is that one after flattening.
@@ -71,7 +72,7 @@ bound() {
 	cp "$work/kept" "$file"
 }
 
-wanted=${*:-tokens sequence halt fetch load store scan bounds tags link order doorbell ready stale}
+wanted=${*:-tokens sequence halt fetch load store scan bounds tags link order doorbell credits ready stale}
 prove tokens "none is lost or invented" tokens "vta_ram vta_fifo vta_tokens" \
 	vta_fifo 's/push & ~direct/push/' 12
 prove sequence "nothing starts after a fault" sequence_of "vta_sequence" \
@@ -93,11 +94,13 @@ prove tags "no tag is used twice" tags "vta_ram vta_reads" \
 	vta_reads 's/if (~used\[n\])/if (~complete[n])/' 12
 prove link "nothing begins while the bus is off" link "vta_link" \
 	vta_link 's/(read | walk) & ~writing & on/(read | walk) \& ~writing/' 12
-prove order "a number is written last" order "vta_front" \
+prove order "a number is written last" order "ram vta_front" \
 	vta_front "s/if (step == 4'd8) begin/if (step == 4'd2) begin/" 22
 # The change is found from a shorter clearing on, after which both queues' numbers are 0 as well.
-prove doorbell "none is lost" doorbell_of "vta_queues" \
+prove doorbell "none is lost" doorbell_of "ram vta_queues" \
 	vta_queues 's/ & ~acted & / \& /; s/if (&clear_at) clearing/if (clear_at[0]) clearing/' 16
+prove credits "none leaves its range" credits_of "ram vta_arbiter" \
+	vta_arbiter 's/value < most ?/1'"'"'b1 ?/' 12
 prove ready "what a reset finds under way ends before READY" ready_of "vta_reset vta_link" \
 	vta_reset 's/ & ~|taken & ~(bus_on & |asks)//' 8
 bound stale "the TLB keeps nothing" stale "vta_ram vta_translate" \
