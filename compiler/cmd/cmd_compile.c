@@ -553,6 +553,8 @@ static int read_labels(struct compile *c)
 	n = getdelim(&c->labels, &size, 0, f);
 	err = ferror(f) ? errno : 0;
 	fclose(f);
+	if (n > 0 && !c->labels[n - 1])
+		return cmd_fail(CMD_ERROR, c->labels_file, "no text: it has a zero byte");
 	return n >= 0 ? CMD_OK :
 	       cmd_fail(CMD_ERROR, c->labels_file, err ? strerror(err) : "it is empty");
 }

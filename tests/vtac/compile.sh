@@ -174,6 +174,9 @@ if [ -e "$small" ]; then
 	# After it, the message would be of the node that there is not.
 	check "labels are checked before the compilation" ends 4 "labels are not UTF-8" \
 		compile --cpu=nowhere "$small" --labels="$dir/labels" -o "$dir/program"
+	printf 'cat\0dog\n' > "$dir/labels"
+	check "labels with a zero byte" ends 1 "labels: no text: it has a zero byte" \
+		compile --no-card "$small" --labels="$dir/labels" -o "$dir/program"
 	check "pictures are checked before the compilation" ends 4 "A picture cannot become" \
 		compile --cpu=nowhere "$small" --mean=1 --order=gray -o "$dir/program"
 	check "an unknown node" ends 4 "no node nowhere" compile --cpu=nowhere "$small"
