@@ -166,7 +166,8 @@ static const fuse_rule rules[] = {
 	fuse_mean, fuse_matmul, fuse_gemm, fuse_flat_gemm,
 	fuse_pad,
 	fuse_batch_norm, fuse_channel_mul, fuse_channel_add, fuse_hard_swish, fuse_activation,
-	fuse_slope, fuse_power, fuse_function, fuse_flat_function, fuse_reshaped,
+	fuse_slope, fuse_power, fuse_limit, fuse_function, fuse_flat_function, fuse_reshaped,
+	fuse_flat_pair,
 	NULL,
 };
 /* When each product has its term: rows of pixels are pictures. */

@@ -227,18 +227,44 @@ static int flatten_rows(struct vtac_graph *g, struct vtac_node *node)
 	return add_reshape(g, node, flat[1], y) ? 1 : -1;
 }
 
+/* The constant @w as one matrix: 1, 0 if it is several, -1 without memory. */
+static int as_matrix(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *w = node->in[1], *t;
+	int lead = w->rank - 2;
+
+	for (int i = 0; i < lead; i++)
+		if (w->dims[i] != 1)
+			return 0;
+	if (lead < 1)
+		return lead == 0;
+	if (w->quant.n > 1 && w->quant.axis < lead)
+		return 0;
+	t = vtac_tensor_const(g, w->name, VTAC_F32, 2, w->dims + lead, w->data, false);
+	if (!t)
+		return -1;
+	t->quant = w->quant;
+	if (t->quant.n > 1)
+		t->quant.axis -= lead;
+	return vtac_node_set_in(g, node, 1, t) ? -1 : 1;
+}
+
 /* A matrix times a constant one. */
 int fuse_matmul(struct vtac_graph *g, struct vtac_node *node)
 {
-	if (node->op != VTAC_MATMUL || node->in[0]->rank < 2 || node->in[1]->rank != 2 ||
-	    !fuse_is_const(node->in[1]) || fuse_is_const(node->in[0]) ||
-	    vtac_elements(node->out[0]) < 1)
+	int matrix;
+
+	if (node->op != VTAC_MATMUL || node->in[0]->rank < 2 || !fuse_is_const(node->in[1]) ||
+	    fuse_is_const(node->in[0]) || vtac_elements(node->out[0]) < 1)
 		return 0;
+	matrix = as_matrix(g, node);
+	if (matrix != 1)
+		return matrix;
 	node->op = VTAC_GEMM;
 	node->attr = (union vtac_attr){ .gemm = { .alpha = 1, .beta = 1 } };
 	if (vtac_node_resize_in(g, node, 3))
 		return -1;
-	if (node->in[0]->rank == 2)
+	if (node->out[0]->rank == 2)
 		return 1;
 	return flatten_rows(g, node) < 0 ? -1 : 1;
 }
@@ -256,12 +282,14 @@ static struct vtac_tensor *reshaped_const(struct vtac_graph *g, struct vtac_tens
 {
 	bool line = y->rank == 3 && x->rank == 4 && x->dims[2] == 1 && x->dims[0] == y->dims[0] &&
 		x->dims[1] == y->dims[1];
-	int64_t columns = y->dims[y->rank - 1];
+	int64_t columns = y->rank ? y->dims[y->rank - 1] : 1;
+	int64_t last = c->rank ? c->dims[c->rank - 1] : 1;
 	int64_t dims[4] = { 1, 1, 1, 1 }, n = vtac_elements(c);
+	bool rows = x->rank == 2 && x->dims[1] == columns;
 	struct vtac_tensor *t;
 
 	*fits = true;
-	if (n == 1 || (x->rank == 2 && c->rank == 1 && n == columns && x->dims[1] == columns))
+	if (n == 1 || (rows && c->rank == 1 && n == columns))
 		return c;
 	if (line)
 		for (int i = 0; i < c->rank; i++) {
@@ -269,8 +297,10 @@ static struct vtac_tensor *reshaped_const(struct vtac_graph *g, struct vtac_tens
 
 			dims[d + (d == 2)] = c->dims[i];
 		}
-	else if (x->rank == 2 && x->dims[1] == columns && n == columns)
+	else if (rows && n == columns && last == columns)
 		dims[1] = columns;
+	else if (rows && n == x->dims[0] && last == 1)
+		dims[0] = n;
 	else if (n == vtac_elements(x) && x->rank <= 4)
 		for (int i = 0; i < x->rank; i++)
 			dims[i] = x->dims[i];
@@ -318,6 +348,49 @@ int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node)
 	if (!c)
 		return fits ? -1 : 0;
 	return vtac_node_set_in(g, node, 1 - i, c) ? -1 : fuse_before_reshape(g, node, i, shape);
+}
+
+static bool is_pair(enum vtac_op op)
+{
+	return op == VTAC_ADD || op == VTAC_SUB || op == VTAC_MUL || op == VTAC_MAX ||
+	       op == VTAC_MIN;
+}
+
+/* Is @node a Reshape of values to rows of @columns, or a pair of them? */
+static bool reads_rows(const struct vtac_node *node, int64_t columns)
+{
+	const struct vtac_tensor *y = node->out[0];
+
+	return is_pair(node->op) ||
+	       (node->op == VTAC_RESHAPE && y->rank == 2 && y->dims[1] == columns);
+}
+
+/*
+ * Two computed matrices of rows, before both are given the same other shape, if what is computed of
+ * rows reads the result: what a normalisation reads stays with that on the CPU.
+ */
+int fuse_flat_pair(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_tensor *x[2], *y = node->out[0];
+	struct vtac_node *shape[2];
+	int64_t columns;
+
+	if (!is_pair(node->op) || node->n_in != 2 || y->rank < 2 || y->size)
+		return 0;
+	columns = y->dims[y->rank - 1];
+	for (unsigned int i = 0; i < y->n_users; i++)
+		if (!reads_rows(y->users[i], columns))
+			return 0;
+	for (int i = 0; i < 2; i++) {
+		shape[i] = fuse_from(g, node->in[i], VTAC_RESHAPE);
+		x[i] = shape[i] ? shape[i]->in[0] : NULL;
+		if (!x[i] || x[i]->rank != 2 || !x[i]->producer || x[i]->size ||
+		    x[i]->dims[1] != columns || !vtac_same_shape(node->in[i], y))
+			return 0;
+	}
+	if (shape[0] == shape[1])
+		return 0;
+	return vtac_node_set_in(g, node, 1, x[1]) ? -1 : fuse_before_reshape(g, node, 0, shape[0]);
 }
 
 /* A matrix product of flattened pictures is a convolution with a kernel of their size. */

@@ -269,6 +269,27 @@ int fuse_power(struct vtac_graph *g, struct vtac_node *node)
 	return become_function(g, node, node->in[0], VTACPU_ACT_POWER, number);
 }
 
+/* The greater or lesser of values and one number is a limit. */
+int fuse_limit(struct vtac_graph *g, struct vtac_node *node)
+{
+	bool least = node->op == VTAC_MAX;
+	struct vtac_tensor *x;
+	unsigned int i;
+	float limit;
+
+	if ((!least && node->op != VTAC_MIN) || node->n_in != 2 || node->act.kind != VTAC_ACT_NONE)
+		return 0;
+	i = node->in[0]->data ? 1 : 0;
+	x = node->in[i];
+	if (x->data || x->dtype != VTAC_F32 || !fuse_number(node->in[1 - i], &limit) ||
+	    isnan(limit) || !vtac_same_shape(x, node->out[0]))
+		return 0;
+	node->op = VTAC_CLIP;
+	node->attr = (union vtac_attr){ .clip = { .lo = least ? limit : -INFINITY,
+						  .hi = least ? INFINITY : limit } };
+	return vtac_node_set_in(g, node, 0, x) || vtac_node_resize_in(g, node, 1) ? -1 : 1;
+}
+
 /* A function or limits of the rows of a matrix product, before these are given another shape. */
 int fuse_flat_function(struct vtac_graph *g, struct vtac_node *node)
 {

@@ -38,6 +38,7 @@ int fuse_matmul(struct vtac_graph *g, struct vtac_node *node);
 int fuse_mean(struct vtac_graph *g, struct vtac_node *node);
 int fuse_hard_swish(struct vtac_graph *g, struct vtac_node *node);
 int fuse_reshaped(struct vtac_graph *g, struct vtac_node *node);
+int fuse_flat_pair(struct vtac_graph *g, struct vtac_node *node);
 int fuse_flat_gemm(struct vtac_graph *g, struct vtac_node *node);
 int fuse_reshapes(struct vtac_graph *g, struct vtac_node *node);
 int fuse_same_shape(struct vtac_graph *g, struct vtac_node *node);
@@ -46,6 +47,7 @@ int fuse_transposes(struct vtac_graph *g, struct vtac_node *node);
 /* fuse_function.c */
 int fuse_function(struct vtac_graph *g, struct vtac_node *node);
 int fuse_flat_function(struct vtac_graph *g, struct vtac_node *node);
+int fuse_limit(struct vtac_graph *g, struct vtac_node *node);
 int fuse_slope(struct vtac_graph *g, struct vtac_node *node);
 int fuse_power(struct vtac_graph *g, struct vtac_node *node);
 

@@ -29,6 +29,7 @@ CHECK_PROGRAMS += $(VTAC_BIN) $(ONNX_NODES) $(VTAC_FLOATS)
 CHECKS += \
 	"vtac-completion=tests/cli/completion.sh $(VTAC_BIN)" \
 	"vtac-borders=tests/vtac/borders.py $(VTAC_BIN) $(VTACTL_BIN)" \
+	"vtac-broadcast=tests/vtac/broadcast.py $(VTAC_BIN) $(VTACTL_BIN)" \
 	"vtac-compile=tests/vtac/compile.sh $(CURDIR)/$(VTAC_BIN)" \
 	"vtac-channels=tests/vtac/channels.py $(VTAC_BIN)" \
 	"vtac-attention=tests/vtac/attention.py $(VTAC_BIN)" \

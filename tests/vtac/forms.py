@@ -42,8 +42,8 @@ class Form(Pictures):
         self.channels[y] = out
         return y
 
-    def product(self, x, k, units):
-        w = self.constant(self.random.randn(k, units) * 1.5 / np.sqrt(k))
+    def product(self, x, k, units, images=()):
+        w = self.constant(self.random.randn(*images, k, units) * 1.5 / np.sqrt(k))
         return self.add("Add", [self.add("MatMul", [x, w]), self.numbers(units)])
 
     def save(self, path, y, side=None):
@@ -96,6 +96,16 @@ def with_constant(kind, left, *shape):
         k = n.numbers(*shape, least=0.5, most=2)
         return n.add(kind, [k, x] if left else [x, k])
     return middle
+
+
+def rows_pair(kind):
+    """Of what two products of rows compute, the second of the first one's rows."""
+    return lambda n, x: n.add(kind, [x, n.relu(n.product(x, 24, 24))])
+
+
+def rows_gate(n, x):
+    """Of two products of the same rows."""
+    return n.add("Mul", [n.product(x, 24, 24), n.add("Sigmoid", [n.product(x, 24, 24)])])
 
 
 def behind(first, middle):
@@ -230,9 +240,15 @@ def forms():
                                      ("each pixel", (SIDE, SIDE))):
                     yield (f"{kind} of a constant of {where} on the {side} behind {name}",
                            picture(behind(first, with_constant(kind, left, *shape))))
-            for where, shape in (("column", (24,)), ("element", (TOKENS, 24))):
+            for where, shape in (("column", (24,)), ("row", (TOKENS, 1)),
+                                 ("element", (TOKENS, 24))):
                 yield (f"{kind} of a constant of each {where} on the {side} behind MatMul",
                        tokens(with_constant(kind, left, *shape)))
+    for kind in ("Add", "Sub", "Mul", "Max", "Min"):
+        yield f"{kind} of two products of rows", tokens(rows_pair(kind))
+    yield "a gate of rows", tokens(rows_gate)
+    yield "MatMul by one matrix of three dimensions", tokens(
+        lambda n, x: n.product(x, 24, 24, (1,)))
     for c in CHANNELS:
         yield f"Split of {c} channels", picture(split([c // 3, c - c // 3 - 7, 7]), c)
         yield f"Slice of {c} channels", picture(slices, c)

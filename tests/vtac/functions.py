@@ -194,6 +194,16 @@ class Suite:
                     "\n".join(f"{k['name']}: {k.get('why')}" for k in r["nodes"] if "why" in k))
         return None
 
+    def limit(self, kind, left):
+        """The greater or lesser of a number has the scale of its input, as Clip has."""
+        n = Net()
+        x = n.quantised(n.conv(n.quantised("x", 0.05), k=3), 0.05)
+        x = n.add(kind, [n.constant(0.3), x] if left else [x, n.constant([0.3])])
+        y = n.quantised(n.conv(x), 0.05)
+        r = self.compile(n, y, images=False, options=["--no-prune"])
+        cpu = [k for k in r["nodes"] if k["device"] == "cpu"]
+        return json.dumps(r["nodes"], indent=1) if cpu or r["regions"] != 1 else None
+
     def costly(self):
         """At the edge of a region the CPU computes it: the copy is of the same size."""
         n = Net()
@@ -248,6 +258,10 @@ def main():
             s.check(f"{make.__name__} is one node", s.pattern(make, False))
             s.check(f"{make.__name__} with scales at each step is one node",
                     s.pattern(make, True))
+        for kind in ("Max", "Min"):
+            for left in (False, True):
+                s.check(f"{kind} of a number on the {'left' if left else 'right'} needs no scale",
+                        s.limit(kind, left))
         s.check("a network like EfficientNet is one region", s.network(silu, sigmoid))
         s.check("a network like MobileNetV3 is one region", s.network(hard_swish, hard_sigmoid))
         s.check("a network with GELU is one region", s.network(gelu, sigmoid))
