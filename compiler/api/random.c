@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Random inputs to calibrate with, for a model of which no images are given. Values of pictures are
- * those of pixels, smooth with some noise; others are normal, and integers 0 or 1, which are valid
- * indices. The same on every machine.
+ * those of pixels, smooth with some noise, also where a picture is of bytes; others are normal, and
+ * integers 0 or 1, which are valid indices. The same on every machine.
  */
+#include <math.h>
 #include <string.h>
 
 #include "vtac.h"
@@ -51,7 +52,10 @@ static int read_random(void *priv, unsigned int image, const struct vtac_tensor 
 	for (const char *name = t->name; *name; name++)
 		stream = mix(stream + (unsigned char)*name);
 	for (int64_t i = 0; i < n; i++) {
-		if (t->dtype != VTAC_F32)
+		if (t->rank == 4 && (t->dtype == VTAC_U8 || t->dtype == VTAC_I8))
+			values[i] = rintf(255 * pixel(t, stream, i)) -
+				(t->dtype == VTAC_I8 ? 128 : 0);
+		else if (t->dtype != VTAC_F32)
 			values[i] = uniform(stream, (uint64_t)i) < 0.5f ? 0 : 1;
 		else if (t->rank == 4 && r->most > r->least)
 			values[i] = r->least + (r->most - r->least) * pixel(t, stream, i);

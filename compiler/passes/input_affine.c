@@ -117,7 +117,7 @@ static int read_values(const struct vtac_images *images, unsigned int i,
 		return images->read(images->priv, i, t, data);
 	as.dtype = VTAC_F32;
 	v = malloc((size_t)vtac_bytes(&as) + 1);
-	err = !v || images->read(images->priv, i, &as, v);
+	err = !v || images->read(images->priv, i, t, v);
 	if (!err)
 		to_type(v, vtac_elements(t), t->dtype, data);
 	free(v);

@@ -57,10 +57,10 @@ class Net:
         self.constants.append(numpy_helper.from_array(np.array(zero, np.int8), points[1]))
         return self.add("DequantizeLinear", [self.add("QuantizeLinear", [x] + points)] + points)
 
-    def save(self, path, y, side=SIDE):
+    def save(self, path, y, side=SIDE, kind=TensorProto.FLOAT):
         graph = helper.make_graph(
             self.nodes, "net",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, C, side, side])],
+            [helper.make_tensor_value_info("x", kind, [1, C, side, side])],
             [helper.make_tensor_value_info(y, TensorProto.FLOAT, None)], self.constants)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)]), path)
 
@@ -153,9 +153,9 @@ class Suite:
         if why:
             print("\n".join(f"# {line}" for line in str(why).splitlines()))
 
-    def compile(self, net, y, side=SIDE, images=True, options=()):
+    def compile(self, net, y, side=SIDE, images=True, options=(), **kind):
         path = os.path.join(self.where, "model.onnx")
-        net.save(path, y, side)
+        net.save(path, y, side, **kind)
         options = list(options)
         if images:
             data = os.path.join(self.where, "images.npy")
@@ -203,6 +203,17 @@ class Suite:
         r = self.compile(n, y, images=False, options=["--no-prune"])
         cpu = [k for k in r["nodes"] if k["device"] == "cpu"]
         return json.dumps(r["nodes"], indent=1) if cpu or r["regions"] != 1 else None
+
+    def of_bytes(self, kind):
+        """Without images, a picture of bytes has all of them, so that no result is clipped."""
+        n = Net()
+        y = n.conv(n.add("Cast", ["x"], to=TensorProto.FLOAT), k=3)
+        data = os.path.join(self.where, "bytes.npy")
+        limits = np.iinfo(np.uint8 if kind == TensorProto.UINT8 else np.int8)
+        np.save(data, np.random.RandomState(5).randint(
+            limits.min, limits.max + 1, (4, C, SIDE, SIDE)).astype(limits.dtype))
+        r = self.compile(n, y, images=False, options=["--no-prune", f"--measure={data}"], kind=kind)
+        return None if r["sqnr"] > 25 else f"{r['sqnr']} dB"
 
     def costly(self):
         """At the edge of a region the CPU computes it: the copy is of the same size."""
@@ -262,6 +273,8 @@ def main():
             for left in (False, True):
                 s.check(f"{kind} of a number on the {'left' if left else 'right'} needs no scale",
                         s.limit(kind, left))
+        for name, kind in (("uint8", TensorProto.UINT8), ("int8", TensorProto.INT8)):
+            s.check(f"pictures of {name} need no images", s.of_bytes(kind))
         s.check("a network like EfficientNet is one region", s.network(silu, sigmoid))
         s.check("a network like MobileNetV3 is one region", s.network(hard_swish, hard_sigmoid))
         s.check("a network with GELU is one region", s.network(gelu, sigmoid))
