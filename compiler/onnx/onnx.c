@@ -110,7 +110,7 @@ const struct onnx_op *onnx_find_op(const char *domain, const char *name)
 	static const struct onnx_op *const tables[] = {
 		onnx_ops, onnx_window_ops, onnx_quant_ops, onnx_math_ops, onnx_index_ops,
 		onnx_recurrent_ops, onnx_signal_ops, onnx_choose_ops,
-		onnx_einsum_ops, onnx_control_ops,
+		onnx_compose_ops, onnx_einsum_ops, onnx_control_ops,
 	};
 	const struct onnx_op *op = NULL;
 

@@ -83,7 +83,8 @@ int onnx_in_or_attr(struct onnx_node *n, struct vtac_node *node, unsigned int i,
 
 /*
  * ---- onnx_ops.c, onnx_window.c, onnx_quant.c, onnx_math.c, onnx_index.c, onnx_recurrent.c,
- * onnx_signal.c, onnx_choose.c, onnx_einsum.c, onnx_control.c, onnx_microsoft.c ----
+ * onnx_signal.c, onnx_choose.c, onnx_compose.c, onnx_einsum.c, onnx_control.c,
+ * onnx_microsoft.c ----
  */
 
 typedef int (*onnx_read_fn)(struct onnx_node *n);
@@ -97,7 +98,8 @@ struct onnx_op {
 
 extern const struct onnx_op onnx_ops[], onnx_window_ops[], onnx_quant_ops[], onnx_math_ops[],
 	onnx_index_ops[], onnx_recurrent_ops[], onnx_signal_ops[],
-	onnx_choose_ops[], onnx_einsum_ops[], onnx_control_ops[], onnx_microsoft_ops[];
+	onnx_choose_ops[], onnx_compose_ops[], onnx_einsum_ops[], onnx_control_ops[],
+	onnx_microsoft_ops[];
 
 /* Read a node of the file. */
 int onnx_read_node(struct onnx_reader *r, const Onnx__NodeProto *p);

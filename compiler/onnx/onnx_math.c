@@ -242,6 +242,20 @@ static int read_layer_norm(struct onnx_node *n)
 	return 0;
 }
 
+/* By the root of the mean of squares alone: ONNX Runtime's optimiser writes it in ONNX's domain. */
+static int read_rms_norm(struct onnx_node *n)
+{
+	struct vtac_node *node = onnx_make(n, VTAC_NORM, 3);
+	int64_t type;
+
+	if (!node || onnx_attr_float(n, "epsilon", 0.00001f, &node->attr.norm.epsilon) ||
+	    onnx_attr_int(n, "stash_type", 1, &type) ||
+	    onnx_attr_axis(n, -1, &node->attr.norm.axis))
+		return -1;
+	node->attr.norm.rms = true;
+	return 0;
+}
+
 static int read_instance_norm(struct onnx_node *n)
 {
 	struct vtac_node *node = onnx_make(n, VTAC_NORM, 3);
@@ -368,5 +382,6 @@ const struct onnx_op onnx_math_ops[] = {
 	{ "MeanVarianceNormalization", 1, 1, 1, read_mvn, NULL },
 	{ "Mod", 2, 2, 1, read_mod, NULL },
 	{ "Not", 1, 1, 1, read_not, NULL },
+	{ "SimplifiedLayerNormalization", 2, 2, 1, read_rms_norm, NULL },
 	{ NULL, 0, 0, 0, NULL, NULL },
 };
