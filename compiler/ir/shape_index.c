@@ -198,43 +198,92 @@ int shape_cum_sum(struct vtac_graph *g, struct vtac_node *node)
 	return shape_out(g, node, node->in[0]->rank, node->in[0]->dims);
 }
 
-static int check_norm(struct vtac_graph *g, const struct vtac_node *node, int64_t values)
+/* Values of @t, of @from's sizes, for each place of @dims, where @from has 1 or the same. */
+static struct vtac_tensor *spread(struct vtac_graph *g, const struct vtac_tensor *t, int rank,
+				  const int64_t *from, const int64_t *dims)
 {
-	for (unsigned int i = 1; i < node->n_in; i++)
-		if (node->in[i] && vtac_elements(node->in[i]) != values &&
-		    vtac_elements(node->in[i]) != node->attr.norm.groups)
+	int64_t at[VTAC_RANK_MAX] = { 0 }, count = 1;
+	float *to;
+
+	for (int i = 0; i < rank; i++)
+		count *= dims[i];
+	to = vtac_alloc(g, (uint64_t)count, sizeof(*to));
+	for (int64_t n = 0; to && n < count; n++) {
+		int64_t source = 0;
+
+		for (int i = 0; i < rank; i++)
+			source = source * from[i] + (from[i] == 1 ? 0 : at[i]);
+		to[n] = ((const float *)t->data)[source];
+		for (int i = rank; i && ++at[i - 1] == dims[i - 1]; i--)
+			at[i - 1] = 0;
+	}
+	return to ? vtac_tensor_const(g, t->name, VTAC_F32, rank, dims, to, false) : NULL;
+}
+
+/*
+ * Scale or bias @i of a normalisation of @rank dimensions @dims: opset 18 has a value for each
+ * group of channels, and LayerNormalization may have 1 in place of a size. A constant of these
+ * gets all values.
+ */
+static int spread_norm(struct vtac_graph *g, struct vtac_node *node, unsigned int i, int rank,
+		       const int64_t *dims)
+{
+	struct vtac_tensor *t = i < node->n_in ? node->in[i] : NULL;
+	int64_t from[VTAC_RANK_MAX], values = 1, groups = node->attr.norm.groups;
+	bool by_channel = node->attr.norm.by_channel;
+
+	for (int k = 0; k < rank; k++)
+		values *= dims[k];
+	if (!t || vtac_elements(t) == values)
+		return 0;
+	if (by_channel && vtac_elements(t) == groups) {
+		from[0] = groups;
+		from[1] = 1;
+	} else {
+		bool fits = !by_channel && t->rank <= rank && vtac_elements(t) > 0;
+
+		for (int k = 0; k < rank; k++)
+			from[k] = fits && k >= rank - t->rank ? t->dims[k - rank + t->rank] : 1;
+		for (int k = 0; k < rank; k++)
+			fits = fits && (from[k] == 1 || from[k] == dims[k]);
+		if (!fits)
 			return vtac_fail(g, node, "Its input %.120s has %lld values for %lld.",
-					 node->in[i]->name, (long long)vtac_elements(node->in[i]),
-					 (long long)values);
-	if (node->n_in > 2 && node->in[1] && node->in[2] &&
-	    vtac_elements(node->in[1]) != vtac_elements(node->in[2]))
-		return vtac_fail(g, node, "Its scale and bias differ in size.");
-	return 0;
+					 t->name, (long long)vtac_elements(t), (long long)values);
+	}
+	if (!t->data || t->dtype != VTAC_F32)
+		return vtac_fail(g, node, "Its input %.120s has %lld values for %lld, and is no "
+				 "constant.", t->name, (long long)vtac_elements(t),
+				 (long long)values);
+	t = spread(g, t, rank, from, dims);
+	return t ? vtac_node_set_in(g, node, i, t) : -1;
 }
 
 int shape_norm(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
-	int64_t values = 1;
-	int axis;
+	int64_t channels[2];
+	int axis = 0;
 
 	if (node->attr.norm.by_channel) {
 		if (x->rank < 2 || node->attr.norm.groups < 0)
 			return vtac_fail(g, node, "Its input has %d dimensions.", x->rank);
 		if (!node->attr.norm.groups)
 			node->attr.norm.groups = x->dims[1];
-		values = x->dims[1];
-		if (!node->attr.norm.groups || values % node->attr.norm.groups)
+		channels[0] = node->attr.norm.groups;
+		if (!channels[0] || x->dims[1] % channels[0])
 			return vtac_fail(g, node, "Its %lld channels are no %lld groups.",
-					 (long long)values, (long long)node->attr.norm.groups);
+					 (long long)x->dims[1], (long long)channels[0]);
+		channels[1] = x->dims[1] / channels[0];
 	} else {
 		if (shape_axis(g, node, node->attr.norm.axis, x->rank, &axis))
 			return -1;
 		node->attr.norm.axis = axis;
-		for (int i = axis; i < x->rank; i++)
-			values *= x->dims[i];
 	}
-	return check_norm(g, node, values) ? -1 : shape_out(g, node, x->rank, x->dims);
+	for (unsigned int i = 1; i < 3; i++)
+		if (node->attr.norm.by_channel ? spread_norm(g, node, i, 2, channels) :
+		    spread_norm(g, node, i, x->rank - axis, x->dims + axis))
+			return -1;
+	return shape_out(g, node, x->rank, x->dims);
 }
 
 /* ---- recurrent layers ---- */

@@ -565,7 +565,7 @@ static int read_embed_norm(struct onnx_node *n)
 		onnx_two(n, VTAC_GATHER, input(n, 3), input(n, 8)) :
 		first_rows(n, input(n, 3), n->in[0]);
 	struct vtac_tensor *words = onnx_two(n, VTAC_GATHER, input(n, 2), n->in[0]);
-	struct vtac_tensor *all = sum(n, words, positions);
+	struct vtac_tensor *all = sum(n, words, positions), *y;
 
 	for (unsigned int i = 0; i < 4; i++)
 		if (!input(n, needed[i]))
@@ -576,8 +576,8 @@ static int read_embed_norm(struct onnx_node *n)
 		return -1;
 	if (input(n, 1))
 		all = sum(n, all, onnx_two(n, VTAC_GATHER, input(n, 4), input(n, 1)));
-	return finish_lengths(n, input(n, 7)) || finish(n, 2, all) ||
-	       finish(n, 0, norm(n, all, input(n, 5), input(n, 6), false)) ? -1 : 0;
+	y = norm(n, all, input(n, 5), input(n, 6), false);
+	return finish_lengths(n, input(n, 7)) || finish(n, 0, y) || finish(n, 2, all) ? -1 : 0;
 }
 
 /* ---- attention ---- */

@@ -166,6 +166,19 @@ static int read_lp_pool(struct onnx_node *n)
 	return read_pool_3d(n, 0, VTACPU_POOL_3D_LP);
 }
 
+/* Of all but images and channels: the root @p of the sum of powers of magnitudes. */
+static int read_global_power_pool(struct onnx_node *n, float p)
+{
+	struct vtac_tensor *y = onnx_unary(n, VTACPU_ACT_ABS, n->in[0]);
+
+	y = onnx_binary(n, VTACPU_POW, y, onnx_float(n, p));
+	y = onnx_reduce(n, VTACPU_REDUCE_SUM, y, onnx_integer(n, 2));
+	if (!y)
+		return -1;
+	y->producer->attr.reduce.onward = true;
+	return onnx_result(n, 0, onnx_binary(n, VTACPU_POW, y, onnx_float(n, 1 / p)));
+}
+
 /* Of all but images and channels: the sum of magnitudes, or the root of that of squares. */
 static int read_global_lp_pool(struct onnx_node *n)
 {
@@ -174,8 +187,10 @@ static int read_global_lp_pool(struct onnx_node *n)
 
 	if (onnx_attr_int(n, "p", 2, &p))
 		return -1;
-	if (p != 1 && p != 2)
+	if (p < 1 || p > 1000)
 		return onnx_fail(n, "Its p is %lld.", (long long)p);
+	if (p > 2)
+		return read_global_power_pool(n, (float)p);
 	y = onnx_reduce(n, p == 1 ? VTACPU_REDUCE_L1 : VTACPU_REDUCE_SUM_SQUARE, n->in[0],
 			onnx_integer(n, 2));
 	if (!y)

@@ -35,7 +35,10 @@ static float mirror(float x, float lo, float hi)
 	return turns / 2 == cpu_floor(turns / 2) ? lo + x : hi - x;
 }
 
-/* The coordinate of a place, within the values if padding says so. */
+/*
+ * The coordinate of a place, within the values if padding says so; of cubic samples each value is
+ * taken from the border alone.
+ */
 static float place_of(const struct vtacpu_grid_sample *p, float at, uint32_t size)
 {
 	float top = (float)(size - 1), lo = p->align ? 0 : -0.5f;
@@ -44,7 +47,7 @@ static float place_of(const struct vtacpu_grid_sample *p, float at, uint32_t siz
 
 	if (!(x > -1e9f && x < 1e9f))
 		x = x > 0 ? 1e9f : -1e9f;
-	if (p->pad == VTACPU_GRID_BORDER)
+	if (p->pad == VTACPU_GRID_BORDER && p->mode != VTACPU_CUBIC)
 		return x < 0 ? 0 : x > top ? top : x;
 	if (p->pad == VTACPU_GRID_REFLECTION && (x < lo || x > hi))
 		return mirror(x, lo, hi);

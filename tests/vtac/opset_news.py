@@ -68,6 +68,73 @@ def group_norm(x, groups, scale, bias, epsilon):
             bias.reshape(per_channel)).astype(np.float32)
 
 
+def lstm(x, w, r, lengths):
+    """Both directions, without biases: states, and the last states and cells of each."""
+    steps, batch, hidden = x.shape[0], x.shape[1], r.shape[2]
+    states = np.zeros((steps, 2, batch, hidden), np.float32)
+    last, cells = np.zeros((2, batch, hidden), np.float32), np.zeros((2, batch, hidden), np.float32)
+    for d in range(2):
+        for image, length in enumerate(lengths):
+            for t in range(length)[::-1 if d else 1]:
+                gates = w[d] @ x[t, image] + r[d] @ last[d, image]
+                i, o, f = 1 / (1 + np.exp(-gates.reshape(4, hidden)[:3]))
+                cells[d, image] = f * cells[d, image] + i * np.tanh(gates[3 * hidden:])
+                last[d, image] = states[t, d, image] = o * np.tanh(cells[d, image])
+    return [states, last, cells]
+
+
+def cubic_border(x, grid):
+    """Cubic samples whose values beyond a border are those of the border."""
+    def weights(part):
+        far = abs(part - np.arange(-1, 3))
+        return np.where(far <= 1, (1.25 * far - 2.25) * far * far + 1,
+                        ((-.75 * far + 3.75) * far - 6) * far + 3)
+    y = np.zeros(x.shape[:2] + grid.shape[1:3], np.float32)
+    for n, row, col in np.ndindex(grid.shape[:3]):
+        at = ((grid[n, row, col] + 1) * [x.shape[3], x.shape[2]] - 1) / 2
+        low = np.floor(at).astype(int)
+        cols = np.clip(low[0] + np.arange(-1, 3), 0, x.shape[3] - 1)
+        rows = np.clip(low[1] + np.arange(-1, 3), 0, x.shape[2] - 1)
+        y[n, :, row, col] = (x[n][:, rows][:, :, cols] * weights(at[0] - low[0])).sum(-1) @ \
+            weights(at[1] - low[1])
+    return y
+
+
+def between(x, row, col):
+    """Linear between the values of a picture, and zeros around it."""
+    x = np.pad(x, 2)
+    row, col = np.clip(row + 2, 0, x.shape[0] - 1.001), np.clip(col + 2, 0, x.shape[1] - 1.001)
+    i, j = math.floor(row), math.floor(col)
+    row, col = row - i, col - j
+    return (x[i, j] * (1 - row) + x[i + 1, j] * row) * (1 - col) + \
+        (x[i, j + 1] * (1 - row) + x[i + 1, j + 1] * row) * col
+
+
+def deformed(x, w, offsets, bias, mask, groups):
+    """A convolution without pads, with strides of 1, whose places have offsets."""
+    kernel = w.shape[2] * w.shape[3]
+    at = offsets.reshape(x.shape[0], groups, kernel, 2, *offsets.shape[2:])
+    by = mask.reshape(x.shape[0], groups, kernel, *offsets.shape[2:])
+    y = np.zeros((x.shape[0], w.shape[0]) + offsets.shape[2:], np.float32) + \
+        bias.reshape(1, -1, 1, 1)
+    for n, c, k, row, col in np.ndindex(*x.shape[:2], kernel, *offsets.shape[2:]):
+        g = c * groups // x.shape[1]
+        down, right = divmod(k, w.shape[3])
+        y[n, :, row, col] += w[:, c, down, right] * by[n, g, k, row, col] * between(
+            x[n, c], row + down + at[n, g, k, 0, row, col], col + right + at[n, g, k, 1, row, col])
+    return y
+
+
+def blocks_added(x, image, kernel, stride):
+    """Blocks of a line of pictures at their places."""
+    y = np.zeros((x.shape[0], x.shape[1] // math.prod(kernel)) + image, np.float32)
+    blocks = x.reshape(*y.shape[:2], *kernel, -1)
+    for i in range(blocks.shape[4]):
+        row, col = np.multiply(divmod(i, (image[1] - kernel[1]) // stride + 1), stride)
+        y[:, :, row:row + kernel[0], col:col + kernel[1]] += blocks[..., i]
+    return y
+
+
 def news():
     """(opset, name, operator, attributes, inputs, outputs): None is an input left out."""
     x = PICTURE
@@ -116,6 +183,50 @@ def news():
     groups = np.arange(2 * 4 * 3 * 5, dtype=np.float32).reshape(2, 4, 3, 5) % 13
     yield 21, "group_norm", "GroupNormalization", {"num_groups": 2, "epsilon": .01}, \
         [groups, scale, bias], [group_norm(groups, 2, scale, bias, .01)]
+    yield 18, "group_norm_of_groups", "GroupNormalization", {"num_groups": 2, "epsilon": .01}, \
+        [groups, scale[:2], bias[:2]], \
+        [group_norm(groups, 2, np.repeat(scale[:2], 2), np.repeat(bias[:2], 2), .01)]
+    wide = np.float32([[2], [-1], [.5]])
+    yield 18, "layer_norm_spread", "LayerNormalization", {"axis": 2, "epsilon": .01}, \
+        [groups, wide, np.float32([1, 2, 3, 4, 5])], \
+        [(groups - groups.mean((2, 3), keepdims=True)) / np.sqrt(
+            groups.var((2, 3), keepdims=True) + .01) * wide + np.float32([1, 2, 3, 4, 5])]
+    rng = np.random.default_rng(2)
+    floats = lambda *shape: rng.normal(0, .5, shape).astype(np.float32)
+    layer = [floats(5, 3, 4), floats(2, 24, 4), floats(2, 24, 6)]
+    lengths = np.int32([5, 2, 0])
+    yield 18, "lstm_lengths", "LSTM", {"hidden_size": 6, "direction": "bidirectional"}, \
+        [*layer, None, lengths], lstm(*layer, lengths)
+    yield 18, "global_lp_pool_3", "GlobalLpPool", {"p": 3}, [x], \
+        [np.cbrt((abs(x) ** 3).sum(axis=(2, 3), keepdims=True))]
+    grid = rng.uniform(-1.5, 1.5, (2, 3, 4, 2)).astype(np.float32)
+    yield 20, "grid_sample_cubic_border", "GridSample", \
+        {"mode": "cubic", "padding_mode": "border"}, [x, grid], [cubic_border(x, grid)]
+    theta = floats(2, 2, 3)
+    row, col = np.meshgrid(np.arange(.25, 2, .5) - 1, np.arange(.2, 2, .4) - 1, indexing="ij")
+    yield 20, "affine_grid", "AffineGrid", {}, [theta, ints(2, 3, 4, 5)], \
+        [np.einsum("nak,hwk->nhwa", theta, np.stack([col, row, np.ones_like(col)], -1))
+         .astype(np.float32)]
+    places = [np.linspace(-1, 1, size) for size in (2, 3, 4)]
+    places = np.stack([*np.meshgrid(*places, indexing="ij")[::-1], np.ones((2, 3, 4))], -1)
+    theta = floats(2, 3, 4)
+    yield 20, "affine_grid_3d", "AffineGrid", {"align_corners": 1}, \
+        [theta, ints(2, 1, 2, 3, 4)], \
+        [np.einsum("nak,dhwk->ndhwa", theta, places).astype(np.float32)]
+    yield 18, "center_crop_pad", "CenterCropPad", {"axes": [-1, 2]}, [x, ints(7, 2)], \
+        [np.pad(x, ((0, 0), (0, 0), (0, 0), (1, 2)))[:, :, 1:3]]
+    yield 18, "center_crop_pad_all", "CenterCropPad", {}, [x, ints(1, 6, 5, 3)], \
+        [np.pad(x, ((0, 0), (1, 2), (0, 0), (0, 0)))[:1, :, :, :3]]
+    blocks = floats(2, 12, 6)
+    yield 18, "col_2_im", "Col2Im", {"strides": [2, 2]}, [blocks, ints(5, 6), ints(2, 2)], \
+        [blocks_added(blocks, (5, 6), (2, 2), 2)]
+    deform = [floats(2, 4, 4, 5), floats(3, 4, 2, 3), floats(2, 24, 3, 3) * 3, floats(3),
+              floats(2, 12, 3, 3)]
+    yield 19, "deform_conv", "DeformConv", {"offset_group": 2}, deform, [deformed(*deform, 2)]
+    yield 18, "simplified_layer_norm", "SimplifiedLayerNormalization", \
+        {"axis": -1, "epsilon": .01}, [groups, np.float32([1, 2, 3, 4, 5])], \
+        [groups / np.sqrt((groups ** 2).mean(-1, keepdims=True) + .01) *
+         np.float32([1, 2, 3, 4, 5])]
     yield 18, "mish", "Mish", {}, [x], [(x * np.tanh(np.log1p(np.exp(x)))).astype(np.float32)]
     bits, others = np.int32([[5, -7, 0], [1 << 30, -1, 12]]), np.int32([3, 6, -1])
     yield 18, "bitwise_and", "BitwiseAnd", {}, [bits, others], [bits & others]
