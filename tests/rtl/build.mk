@@ -80,7 +80,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 	@echo 'building the models and the tests'
 	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
 		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run depths layers cards) \
-		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs) $(RTL_PARTS) \
+		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs $(VTAC_BIN)) $(RTL_PARTS) \
 		$(call rtl-cards,$(RTL_CARD_SHAPES) $(RTL_BOOT_SHAPES)) \
 		$(addprefix $(EMU_TEST_DIR)/test_,$(RTL_CARD_TESTS) card_streams) vm-module userspace $(SELFTESTS)
 	@$(TESTS_RUN) -o build/check-rtl "numbers=tests/rtl/numbers.py" \
@@ -93,6 +93,8 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		"descriptor=$(RTL_TEST_DIR)/test_rtl_descriptor 5000000" \
 		$(foreach t,$(RTL_CARD_TESTS),"$(t)=$(call rtl-card-test,$(t))") \
 		"card_streams=VTA_CONFIGS=tests/emu/configs/default.json VTA_STREAMS=100 $(call rtl-card-test,card_streams)" \
+		"digits=examples/digits/demo.sh $(VM_MODULE) $(DEMO_RTL) --emu $(RTL_EMU)" \
+		$(if $(VTAC_HAVE),"mnist=tests/rtl/mnist.sh $(VM_MODULE)") \
 		$(foreach b,$(RTL_BOOTS),"boot-$(b)=CARD=rtl tests/selftests/run.sh $(VM_MODULE) $(b)") \
 		$(foreach s,$(RTL_CARD_SEEDS),"cards-$(s)=VTA_EMU=$(RTL_EMU) VTA_SEED=$(s) VTA_DESCRIPTORS=25000 \
 			VTA_RTL_STALLS=$(s) $(RTL_TEST_DIR)/test_rtl_cards") \
