@@ -72,5 +72,18 @@ $(TVM_DIR)/%/programs: $(addprefix tests/tvm/,programs.cc ops.cc ops.hh) $(TVM_D
 		-L$(@D) -l:libvta_$*.so $(TVM_CORE) -Wl,-rpath-link,$(LIB_DIR) \
 		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN:$$ORIGIN/../lib:$$ORIGIN/../../../../lib'
 
+# Layers of ResNet-18 on soft and on TVM's functional simulator, in turns: make tvm-layers TVM=DIR
+TVM_LAYERS := $(TVM_DIR)/default-simulator/layers
+TVM_LAYERS_OBJS = $(OPS_BENCH_OBJS) $(CORE_SRCS:card/%.c=build/tools/vta-emu.obj/%.o)
+$(TVM_LAYERS): tests/tvm/layers.c $(TVM_DIR)/default-simulator/libvta_fsim.so \
+		$(TVM_LAYERS_OBJS) $(PROG_A) $(LIB_A)
+	$(CC) $(LIB_CPPFLAGS) $(OPS_TEST_FLAGS) -isystem $(TVM_HW)/include -pthread -o $@ \
+		$(filter %.c %.o %.a,$^) -L$(@D) -l:libvta_fsim.so $(TVM_CORE) \
+		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN:$$ORIGIN/../lib' $(LIB_LIBS) -ljson-c -lm
+
+.PHONY: tvm-layers
+tvm-layers: $(TVM_LAYERS) $(SOFT_SO)
+	VTADEV_PLUGINS=build/lib $(TVM_LAYERS)
+
 .PHONY: tvm-programs
 tvm-programs: $(TVM_PROGRAMS) $(TVM_SIMULATED)
