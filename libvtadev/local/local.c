@@ -4,15 +4,20 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "arch.h"
 #include "clock.h"
 #include "fd.h"
 #include "local_impl.h"
 #include "vta_regs.h"
+
+/* Attempts to take the lock before sleeping. */
+#define LOCK_LOOKS	64u
 
 #define CONTRACT	(VTA_CONTRACT << 16 | VTA_CONTRACT_NEWEST_MINOR)
 
@@ -48,6 +53,16 @@ static void send_events(struct local *card, uint32_t events)
 		events |= POLLIN;
 	if (events & POLLIN)
 		send(card->fd_end, ".", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void local_lock(struct local *card)
+{
+	for (unsigned int i = 0; card->spins && i < LOCK_LOOKS; i++) {
+		if (!pthread_mutex_trylock(&card->lock))
+			return;
+		arch_relax();
+	}
+	pthread_mutex_lock(&card->lock);
 }
 
 void local_poll_update(struct local *card)
@@ -129,7 +144,17 @@ static int init(struct local *card)
 	pthread_cond_init(&card->idle, NULL);
 	for (unsigned int i = 0; i < VTA_UNITS; i++)
 		pthread_cond_init(&card->units[i].wake, NULL);
+	for (unsigned int i = 0; i < VTA_UNITS; i++)
+		atomic_init(&card->units[i].spin, LOCAL_SPIN_NONE);
 	return 0;
+}
+
+/* A thread that looks for work must not keep the one that makes it from the only processor. */
+static bool has_processors(void)
+{
+	cpu_set_t set;
+
+	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) > 1;
 }
 
 int local_open(const char *which, struct local **out, char *why, size_t size)
@@ -152,6 +177,7 @@ int local_open(const char *which, struct local **out, char *why, size_t size)
 	if (card->cores > LOCAL_CORES_MAX)
 		card->cores = LOCAL_CORES_MAX;
 	card->info.cores = (uint16_t)card->cores;
+	card->spins = has_processors();
 	err = init(card);
 	if (err) {
 		card->ops->close(card->device);

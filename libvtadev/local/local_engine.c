@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "arch.h"
 #include "clock.h"
 #include "local_impl.h"
 #include "thread.h"
@@ -22,6 +23,15 @@
 #define PIECE		((size_t)1 << 20)
 /* Bytes of a device's own memory that are filled at once, where memory for more is missing. */
 #define FILL_PIECE	4096u
+/*
+ * How long a thread looks for another descriptor before it sleeps, if its last one was short: as
+ * long as a wait spins. Looks are between two readings of the clock.
+ */
+#define SPIN_NS		10000u
+#define SPIN_LOOKS	32u
+#define SHORT_NS	100000u
+/* After a thread has looked in vain, one in so many looks all the same. */
+#define PROBE		16u
 /* Questions whether to stop for each look at the clock. */
 #define CLOCK_EVERY	16u
 /*
@@ -42,7 +52,10 @@ struct vtadev_device_space {
 
 void local_engine_wake(struct local *card, enum vta_unit unit)
 {
-	pthread_cond_signal(&card->units[unit].wake);
+	int looks = LOCAL_SPIN_LOOKS;
+
+	if (!atomic_compare_exchange_strong(&card->units[unit].spin, &looks, LOCAL_SPIN_CALLED))
+		pthread_cond_signal(&card->units[unit].wake);
 }
 
 /* ---- When to stop ---- */
@@ -504,6 +517,7 @@ static void serve(struct local_engine *engine, struct local_queue *q)
 	if (err < 0 || atomic_load(&engine->card->space.broken))
 		local_lose(engine->card);
 	local_finish(q, &outcome);
+	engine->begin = q->begin;
 	pass_on(q, engine->unit);
 }
 
@@ -538,6 +552,39 @@ static struct local_queue *pick(struct local *card, enum vta_unit which)
 	return NULL;
 }
 
+/*
+ * Drop the lock and look for a call for a short time, once after each short descriptor: a program
+ * that waits for each of its streams submits the next one soon. One thread of a unit does.
+ */
+static bool spin(struct local_engine *engine)
+{
+	struct local *card = engine->card;
+	struct local_unit *unit = &card->units[engine->unit];
+	uint64_t begin = engine->begin, now = local_time(card), end = now + SPIN_NS;
+
+	engine->begin = 0;
+	if (!card->spins || !begin || now - begin > SHORT_NS ||
+	    atomic_load(&unit->spin) != LOCAL_SPIN_NONE)
+		return false;
+	if (unit->skips) {
+		unit->skips--;
+		return false;
+	}
+	atomic_store(&unit->spin, LOCAL_SPIN_LOOKS);
+	pthread_mutex_unlock(&card->lock);
+	do {
+		for (unsigned int i = 0; i < SPIN_LOOKS; i++) {
+			if (atomic_load(&unit->spin) == LOCAL_SPIN_CALLED)
+				break;
+			arch_relax();
+		}
+	} while (atomic_load(&unit->spin) == LOCAL_SPIN_LOOKS && local_time(card) < end);
+	local_lock(card);
+	if (atomic_exchange(&unit->spin, LOCAL_SPIN_NONE) == LOCAL_SPIN_LOOKS)
+		unit->skips = PROBE - 1;
+	return true;
+}
+
 static void *engine_main(void *arg)
 {
 	struct local_engine *engine = arg;
@@ -549,7 +596,7 @@ static void *engine_main(void *arg)
 
 		if (q)
 			serve(engine, q);
-		else
+		else if (!spin(engine))
 			pthread_cond_wait(&card->units[engine->unit].wake, &card->lock);
 	}
 	pthread_mutex_unlock(&card->lock);

@@ -216,8 +216,17 @@ void local_lose(struct local *card);
 
 /* ---- Threads (local_engine.c); with the lock, but start and stop ---- */
 
+/* A thread of the unit that has just had work, and looks for more before it sleeps. */
+enum local_spin {
+	LOCAL_SPIN_NONE,		/* there is none */
+	LOCAL_SPIN_LOOKS,
+	LOCAL_SPIN_CALLED,		/* it need not be woken: it will look at the queues */
+};
+
 struct local_unit {
 	pthread_cond_t wake;		/* one of its threads */
+	atomic_int spin;		/* enum local_spin */
+	unsigned int skips;		/* descriptors after which none looks, as one did in vain */
 	unsigned int turn;		/* the queue that has its turn, */
 	unsigned int left;		/* and for how many descriptors yet */
 };
@@ -226,6 +235,7 @@ struct local_unit {
 struct local_engine {
 	struct local *card;
 	enum vta_unit unit;
+	uint64_t begin;			/* of its last descriptor; then it may spin; else 0 */
 	pthread_t thread;
 };
 
@@ -237,7 +247,7 @@ int local_engines_start(struct local *card);
 /* Make the core that the queue's RUNs will have, unless it is there. Called with the lock. */
 int local_core_make(struct local_queue *q);
 void local_engines_stop(struct local *card);
-/* Wake the unit's thread: a queue has a descriptor for it. */
+/* Wake a thread of the unit, for which a queue has a descriptor. The lock need not be held. */
 void local_engine_wake(struct local *card, enum vta_unit unit);
 
 /* ---- Waiting (local_wait.c) ---- */
@@ -268,6 +278,7 @@ struct local {
 	uint32_t queues_end;		/* queues are below: most programs have few */
 	struct local_unit units[VTA_UNITS];
 	unsigned int cores;		/* streams that the device runs side by side */
+	bool spins;			/* the process has more processors than one */
 	struct local_engine engines[VTA_UNITS - 1 + LOCAL_CORES_MAX +
 				    LOCAL_CORES_MAX / LOCAL_CORES_COPIER];
 	unsigned int started;		/* engines whose threads run */
@@ -277,6 +288,8 @@ struct local {
 	uint64_t kept;			/* RUNs that kept something, begun */
 };
 
+/* Take the lock, which others hold for short times, without a system call if that is possible. */
+void local_lock(struct local *card);
 /* With the lock: update the result of poll() from the queues. */
 void local_poll_update(struct local *card);
 

@@ -314,8 +314,9 @@ void local_doorbell(struct local_queue *q)
 {
 	struct local *card = q->card;
 	uint32_t value = __atomic_load_n(&q->doorbell, __ATOMIC_ACQUIRE);
+	enum vta_unit wake = VTA_UNITS;
 
-	pthread_mutex_lock(&card->lock);
+	local_lock(card);
 	card->counters.doorbells++;
 	if (q->state == VTA_QUEUE_ACTIVE) {
 		q->submitted = q->seq + (uint32_t)(value - (uint32_t)q->seq);
@@ -328,14 +329,17 @@ void local_doorbell(struct local_queue *q)
 			if (q->phase != LOCAL_EXECUTING)
 				halt(q, &outcome);
 		} else if (q->phase == LOCAL_WAITING) {
-			local_engine_wake(card, VTA_UNIT_FRONT);
+			wake = VTA_UNIT_FRONT;
 		} else if (q->phase == LOCAL_IDLE) {
 			local_fetch(q);
 			if (q->phase == LOCAL_READY)
-				local_engine_wake(card, q->unit);
+				wake = q->unit;
 		}
 	}
 	pthread_mutex_unlock(&card->lock);
+	/* Only now: the thread takes the lock at once. */
+	if (wake != VTA_UNITS)
+		local_engine_wake(card, wake);
 }
 
 void local_fetch(struct local_queue *q)
