@@ -123,7 +123,9 @@ def check_runs(tap, d, kind, options):
 
 def check_refusals(tap, d):
     np.save(os.path.join(d.path, "other.npy"), np.zeros((1, 3, 8, 8), np.float32))
+    np.save(os.path.join(d.path, "doubles.npy"), np.zeros(SHAPES[0]))
     cases = [
+        (d.run("float.vtap", "--variant=0", "x=doubles.npy"), "its values are not float32"),
         (d.run("float.vtap", "x=other.npy"), "no variant of the program has inputs of these sizes"),
         (d.run("float.vtap", "--variant=2", "x=x0.npy"), "the program has variants 0 to 1"),
         (d.run("float.vtap", "--variant=1", "x=x0.npy"), "its shape is not the tensor's"),

@@ -48,11 +48,14 @@ uint8_t *values_read_file(const char *path, size_t *size)
 
 /* Names of types, and their codes in .npy files. */
 static const struct {
-	const char *name, *descr;
+	const char *name, *descr, *other;	/* other: why an array of another type is refused */
 } types[] = {
-	[VTACPU_F32] = { "float32", "<f4" }, [VTACPU_I8] = { "int8", "|i1" },
-	[VTACPU_U8] = { "uint8", "|u1" }, [VTACPU_I32] = { "int32", "<i4" },
-	[VTACPU_I64] = { "int64", "<i8" }, [VTACPU_BOOL] = { "bool", "|b1" },
+	[VTACPU_F32] = { "float32", "<f4", "its values are not float32" },
+	[VTACPU_I8] = { "int8", "|i1", "its values are not int8" },
+	[VTACPU_U8] = { "uint8", "|u1", "its values are not uint8" },
+	[VTACPU_I32] = { "int32", "<i4", "its values are not int32" },
+	[VTACPU_I64] = { "int64", "<i8", "its values are not int64" },
+	[VTACPU_BOOL] = { "bool", "|b1", "its values are not bool" },
 };
 
 const char *values_type_name(uint32_t type)
@@ -141,9 +144,11 @@ static const uint8_t *npy_values(const uint8_t *data, size_t size, const struct 
 	memcpy(header, data + fixed, length);
 	header[length] = '\0';
 	snprintf(descr, sizeof(descr), "'%s'", types[t->type].descr);
-	*why = "its values are not of the tensor's type, or in Fortran's order";
-	if (strncmp(field(header, "'descr':"), descr, strlen(descr)) ||
-	    strncmp(field(header, "'fortran_order':"), "False", 5))
+	*why = types[t->type].other;
+	if (strncmp(field(header, "'descr':"), descr, strlen(descr)))
+		return NULL;
+	*why = "its values are in Fortran's order";
+	if (strncmp(field(header, "'fortran_order':"), "False", 5))
 		return NULL;
 	*why = "its shape is not the tensor's";
 	if (!same_shape(field(header, "'shape':"), t))
