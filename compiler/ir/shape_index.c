@@ -261,8 +261,9 @@ static int spread_norm(struct vtac_graph *g, struct vtac_node *node, unsigned in
 int shape_norm(struct vtac_graph *g, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
+	const int64_t *dims;	/* that scale and bias have */
 	int64_t channels[2];
-	int axis = 0;
+	int axis, rank = 2;
 
 	if (node->attr.norm.by_channel) {
 		if (x->rank < 2 || node->attr.norm.groups < 0)
@@ -274,14 +275,16 @@ int shape_norm(struct vtac_graph *g, struct vtac_node *node)
 			return vtac_fail(g, node, "Its %lld channels are no %lld groups.",
 					 (long long)x->dims[1], (long long)channels[0]);
 		channels[1] = x->dims[1] / channels[0];
+		dims = channels;
 	} else {
 		if (shape_axis(g, node, node->attr.norm.axis, x->rank, &axis))
 			return -1;
 		node->attr.norm.axis = axis;
+		dims = x->dims + axis;
+		rank = x->rank - axis;
 	}
 	for (unsigned int i = 1; i < 3; i++)
-		if (node->attr.norm.by_channel ? spread_norm(g, node, i, 2, channels) :
-		    spread_norm(g, node, i, x->rank - axis, x->dims + axis))
+		if (spread_norm(g, node, i, rank, dims))
 			return -1;
 	return shape_out(g, node, x->rank, x->dims);
 }
