@@ -75,6 +75,7 @@ static int parse_type(struct vtac_npy *npy, const char *header)
 	return -1;
 }
 
+/* 1: there are no values. */
 static int parse_shape(struct vtac_npy *npy, const char *header)
 {
 	const char *at = strstr(header, "'shape':");
@@ -92,6 +93,8 @@ static int parse_shape(struct vtac_npy *npy, const char *header)
 		if (*at == ')')
 			return 0;
 		v = strtoll(at, &end, 10);
+		if (end != at && v == 0)
+			return 1;
 		if (end == at || v <= 0 || v > (INT64_C(1) << 40) / n ||
 		    npy->rank == VTAC_RANK_MAX)
 			return -1;
@@ -120,6 +123,7 @@ static int parse(struct vtac_npy *npy, const char *path, struct vtac_error *erro
 	unsigned char start[12];
 	char header[HEADER_MAX + 1];
 	size_t size;
+	int err;
 
 	if (read_all(npy->fd, start, sizeof(start), 0) || memcmp(start, "\x93NUMPY", 6) ||
 	    start[6] < 1 || start[6] > 2)
@@ -134,8 +138,10 @@ static int parse(struct vtac_npy *npy, const char *path, struct vtac_error *erro
 		return fail(error, "%s: the header is too long or cut off.", path);
 	header[size] = '\0';
 	npy->at += (int64_t)size;
-	if (strstr(header, "'fortran_order': True") || parse_type(npy, header) ||
-	    parse_shape(npy, header))
+	err = parse_shape(npy, header);
+	if (err > 0)
+		return fail(error, "%s: the array has no values.", path);
+	if (strstr(header, "'fortran_order': True") || parse_type(npy, header) || err)
 		return fail(error,
 			    "%s: an array in C order of f4, f8, u1, i1, b1, i4 or i8 is expected.",
 			    path);

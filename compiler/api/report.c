@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The report of a program, for people and as JSON. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,6 +275,15 @@ static void json_function(FILE *f, const struct vtac_function *y)
 		(double)y->rms);
 }
 
+/* JSON has neither infinity nor what is not a number. */
+static void json_sqnr(FILE *f, double sqnr)
+{
+	if (isfinite(sqnr))
+		fprintf(f, ", \"sqnr\": %.2f", sqnr);
+	else
+		fputs(", \"sqnr\": null", f);
+}
+
 static void json_layer(FILE *f, const struct vtac_node *node,
 		       const struct vtac_report_options *how, const struct vtaops_work *work,
 		       const unsigned int *numbers)
@@ -303,7 +313,7 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 	if (node->device == VTAC_CARD && node->post.function)
 		json_function(f, node->post.function);
 	if (sqnr > 0)
-		fprintf(f, ", \"sqnr\": %.2f", sqnr);
+		json_sqnr(f, sqnr);
 	fputc('}', f);
 }
 
@@ -429,8 +439,10 @@ static void report_json(const struct vtac_program *p, const struct vtac_report_o
 	fprintf(f, "  \"host_bytes\": %" PRIu64 ", \"host_bound\": %" PRIu64, p->host_bytes,
 		p->host_bound);
 	if (how->accuracy)
-		fprintf(f, ",\n  \"images\": %u, \"agree\": %u, \"sqnr\": %.2f",
-			how->accuracy->images, how->accuracy->agree, how->accuracy->output_sqnr);
+		fprintf(f, ",\n  \"images\": %u, \"agree\": %u", how->accuracy->images,
+			how->accuracy->agree);
+	if (how->accuracy)
+		json_sqnr(f, how->accuracy->output_sqnr);
 	if (how->accuracy && how->accuracy->labelled)
 		fprintf(f, ",\n  \"right\": %u, \"right_float\": %u", how->accuracy->right,
 			how->accuracy->right_float);

@@ -597,6 +597,9 @@ static int check_files(const struct compile *c)
 	assert(c->model);	/* by parse() */
 	if (access(c->model, R_OK))
 		return cmd_fail(CMD_ERROR, c->model, strerror(errno));
+	if (!stat(c->model, &st) && !S_ISREG(st.st_mode))
+		return cmd_fail(CMD_ERROR, c->model, S_ISDIR(st.st_mode) ? strerror(EISDIR) :
+				"not a regular file");
 	if (!c->output)
 		return CMD_OK;
 	if (replaces_input(c))

@@ -123,6 +123,15 @@ npy_with_nan() {
 	EOF
 }
 
+# A measure that is no number is null in JSON, for the model of two values.
+null_for_nan() {
+	printf "\x93NUMPY\1\0\x46\0%-69s\n" "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" \
+		> "$dir/nan.npy"
+	printf '\0\0\300\177\0\0\300\177' >> "$dir/nan.npy"
+	"$vtac" compile -j --no-card --measure="$dir/nan.npy" "$small" |
+		python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["sqnr"] is not None)'
+}
+
 # All answers are right, and none if the file has other classes.
 right() {
 	"$vtac" compile -j "$@" --classes="$models/mnist-test.labels" > "$dir/one" &&
@@ -142,6 +151,7 @@ check "no model: usage" ends 2 "name a model" compile
 check "no such option" ends 2 "wrong option: --fly" compile --fly model
 check "no such pass" ends 2 "no such pass: fly" compile --dump-after=fly model
 check "no such file" ends 1 "nothing.onnx: No such file" compile nothing.onnx
+check "a directory as a model" ends 1 "/tmp: Is a directory" compile /tmp
 : > "$dir/model"
 check "no such card" ends 3 "vta99" compile --card=vta99 "$dir/model"
 # The model is none, which would be found out later.
@@ -186,6 +196,11 @@ if [ -e "$small" ]; then
 	printf 123456 >> "$dir/two.npy"
 	check "images that are not needed are compared, too" ends 4 "two.npy: its 2 images are 3; input x takes" \
 		compile --no-card --calibrate="$dir/two.npy" "$small"
+	printf "\x93NUMPY\1\0\x46\0%-69s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (0, 3), }" \
+		> "$dir/none.npy"
+	check "a measure that is no number is null in JSON" null_for_nan
+	check "images of which there are none" ends 1 "none.npy: the array has no values" \
+		compile --no-card --calibrate="$dir/none.npy" "$small"
 	# Two vectors of 3 values. After the shapes, the message would be of the node that there is not.
 	vectors=$data/node/test_gemm_default_no_bias/model.onnx
 	printf 'cat\ndog' > "$dir/labels"
