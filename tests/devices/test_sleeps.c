@@ -14,9 +14,9 @@
 
 #define INSN_WORDS	4
 #define FINISH		3u
-#define STREAMS		100u
+#define STREAMS		20u
 /* On a busy host a thread that looks may not run: then many rounds are necessary. */
-#define ROUNDS_MAX	20000u
+#define ROUNDS_MAX	100000u
 
 static atomic_uint slept, awoken;	/* waits that have begun, and ended */
 
