@@ -36,6 +36,9 @@ int ops_lower_layer(struct vtaops_builder *b, struct layer *l, uint32_t inp, uin
 	l->out = ops_element(b, out, outs, c->inp_bytes);
 	l->wgt = ops_element(b, wgt, ops_count3(oc, l->ic, (uint64_t)l->y.taps * l->x.taps),
 			     c->wgt_bytes);
+	l->has_around = res->around != 0;
+	if (l->has_around)
+		l->around = ops_element(b, res->around, ic, c->inp_bytes);
 	if (ops_post_init(b, &l->post, post, oc) || init_residual(b, l, res, outs, oc))
 		return b->error;
 	/* Some outputs are computed twice. */
@@ -181,7 +184,8 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
 	return 1;
 }
 
-static int conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start)
+static int conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start,
+		  uint32_t around)
 {
 	const struct vtaops_core *c = b->core;
 	struct layer l = { .images = div_up(op->n, c->batch) };
@@ -202,6 +206,9 @@ static int conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint
 		return ops_fail(b, VTAOPS_EINVAL, "the channels are not a multiple of the groups");
 	if (op->transposed && op->res)
 		return ops_fail(b, VTAOPS_EINVAL, "a transposed convolution has no residual");
+	if (op->transposed && around)
+		return ops_fail(b, VTAOPS_EINVAL,
+				"a transposed convolution has nothing around its input");
 	l.ic = div_up(ops_part_channels(c, op->in, l.groups), c->block);
 	l.oc = div_up(ops_part_channels(c, op->units, l.groups), c->block);
 	if (op->w > SIZE_MAX_16 || l.x.out > SIZE_MAX_16)
@@ -209,15 +216,23 @@ static int conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint
 				    SIZE_MAX_16);
 	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
 			       &(struct residual) { .addr = op->res, .muls = op->res_muls,
-						    .start = start, .shift = op->res_shift });
+						    .start = start, .shift = op->res_shift,
+						    .around = around });
 }
 
 int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 {
-	return conv2d(b, op, 0);
+	return conv2d(b, op, 0, 0);
 }
 
 int vtaops_conv2d_start(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start)
 {
-	return start ? conv2d(b, op, start) : fail_start(b);
+	return start ? conv2d(b, op, start, 0) : fail_start(b);
+}
+
+int vtaops_conv2d_around(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start,
+			 uint32_t around)
+{
+	return around ? conv2d(b, op, start, around) :
+			ops_fail(b, VTAOPS_EINVAL, "there is nothing to put around the input");
 }

@@ -181,6 +181,8 @@ static void load_input(struct pipe *p, const struct place *at)
 	r.sram = inp_index(p);
 	r.dram = l->inp + (at->image * channels + ic) * r.h * r.w;
 	ops_load_planes(p->b, &r, t->ic);
+	for (uint32_t i = 0; l->has_around && i < t->ic; i++, r.sram += t->ih * t->iw)
+		ops_load_around(p->b, &r, l->around + ic + i);
 }
 
 static struct ops_move weights_at(const struct pipe *p, const struct place *at)

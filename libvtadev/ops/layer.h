@@ -38,7 +38,8 @@ struct layer {
 	bool rows;			/* a matrix: positions are its rows, in y */
 	uint32_t heads;			/* rows: groups of an image */
 	struct rows from, to;		/* rows: of the input and of the output */
-	bool has_res;
+	bool has_res, has_around;
+	uint32_t around;		/* has_around: an element of each input block */
 	unsigned int res_shift;
 	struct ops_post post;
 };
@@ -67,6 +68,7 @@ struct residual {
 	uint32_t addr, muls;	/* device addresses, 0: none */
 	uint32_t start;		/* likewise, instead of both */
 	unsigned int shift;
+	uint32_t around;	/* likewise: what is around the input, not zeros */
 };
 
 /*

@@ -122,7 +122,10 @@ struct ops_region {
 /* Load it, by the module that loads its type. */
 void ops_load_region(struct vtaops_builder *b, const struct ops_region *r);
 
-/* Likewise the same part of @planes planes that follow each other, of which @r is the first. */
+/* Then load the element at @dram to where it reaches over the edges, instead of zeros. */
+void ops_load_around(struct vtaops_builder *b, const struct ops_region *r, uint32_t dram);
+
+/* As ops_load_region(), the same part of @planes planes that follow each other, @r the first. */
 void ops_load_planes(struct vtaops_builder *b, const struct ops_region *r, uint32_t planes);
 
 /*

@@ -70,6 +70,39 @@ void ops_load_region(struct vtaops_builder *b, const struct ops_region *r)
 		ops_load(b, &m);
 }
 
+/* @count times the element at @dram */
+static void fill(struct vtaops_builder *b, enum vta_isa_memory type, uint32_t sram, uint32_t count,
+		 uint32_t dram)
+{
+	while (count) {
+		uint32_t rows = min_u32(count, SIZE_MAX_16);
+
+		ops_load(b, &(struct ops_move) {
+			.type = type, .sram = sram, .dram = dram, .rows = rows, .cols = 1 });
+		sram += rows;
+		count -= rows;
+	}
+}
+
+void ops_load_around(struct vtaops_builder *b, const struct ops_region *r, uint32_t dram)
+{
+	struct span y = span(r->y, r->rows, r->h), x = span(r->x, r->cols, r->w);
+	uint32_t sram = r->sram, count = y.before * r->cols;
+
+	if (!y.within || !x.within) {
+		fill(b, r->type, sram, r->rows * r->cols, dram);
+		return;
+	}
+	/* What is behind a row and before the next follows each other. */
+	for (uint32_t i = 0; i < y.within; i++) {
+		count += x.before;
+		fill(b, r->type, sram, count, dram);
+		sram += count + x.within;
+		count = x.behind;
+	}
+	fill(b, r->type, sram, count + y.behind * r->cols, dram);
+}
+
 bool ops_join_planes(uint32_t planes, uint32_t rows, uint32_t cols, uint32_t h, uint32_t w,
 		     struct ops_move *m)
 {

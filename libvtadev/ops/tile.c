@@ -104,6 +104,9 @@ static uint64_t estimate(const struct search *s, const struct tile *t)
 	uint64_t inp = l->rows ? move_cost(t->oh, t->ic, c->inp_bytes) :
 		       planes_cost(t->ic, t->ih, t->iw, !l->x.pad && !l->y.pad && t->iw == l->x.in,
 				   c->inp_bytes);
+	/* At most: only tiles at edges have something around them. */
+	uint64_t around = !l->has_around ? 0 :
+		t->ic * ((l->x.pad ? t->ih + 1 : 1) * move_cost(1, 1, c->inp_bytes));
 	uint64_t wgt = move_cost(t->oc, (uint64_t)t->ic * t->kh * t->kw, c->wgt_bytes);
 	uint64_t store = l->rows ? move_cost(t->oh, t->oc, c->inp_bytes) :
 			 planes_cost(t->oc, t->oh, t->ow, t->ow == l->x.out, c->inp_bytes);
@@ -113,7 +116,7 @@ static uint64_t estimate(const struct search *s, const struct tile *t)
 	uint64_t inp_loads = t->hold_inp && steps == 1 ? places : tiles * steps;
 	uint64_t wgt_loads = steps > 1 ? tiles * steps :
 			     t->hold_inp && blocks > 1 ? tiles : blocks * l->groups;
-	uint64_t load = inp_loads * inp + wgt_loads * wgt;
+	uint64_t load = inp_loads * (inp + around) + wgt_loads * wgt;
 	uint64_t compute = tiles * (steps * sum + clear + ops_post_cost(&l->post, out)) +
 			   (t->hold_inp ? tiles : blocks * l->groups) * params;
 	uint64_t cost = max_u64(load, compute);

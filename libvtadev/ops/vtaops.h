@@ -265,6 +265,15 @@ int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op);
 int vtaops_conv2d_start(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start);
 
 /*
+ * vtaops_conv2d_around() - the same, or with a residual, with other values than zeros around the
+ * input. @start may be 0: none. @around is the device address of the values, an image of one
+ * position, [BATCH][in][1][1], packed (vtaops_pack_act()): a value of each channel, for each row of
+ * the batch. For tensors whose real 0 is another integer. A transposed convolution has none.
+ */
+int vtaops_conv2d_around(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start,
+			 uint32_t around);
+
+/*
  * vtaops_conv2d_out_h() - output height; 0 for a shape without outputs
  * vtaops_conv2d_out_w() - output width, likewise
  */

@@ -59,6 +59,7 @@ struct layer {
 	struct vtaops_conv2d conv;
 	struct vtaops_dense dense;
 	uint32_t start;			/* of the sums of these two, or 0 */
+	uint32_t around;		/* the input of the first, or 0 */
 	struct vtaops_eltwise eltwise;
 	struct vtaops_window window;
 	struct vtaops_function function;
@@ -81,6 +82,8 @@ static int lower_layer(struct vtaops_builder *b, const void *arg)
 
 	switch (l->kind) {
 	case CONV:
+		if (l->around)
+			return vtaops_conv2d_around(b, &l->conv, l->start, l->around);
 		return l->start ? vtaops_conv2d_start(b, &l->conv, l->start) :
 				  vtaops_conv2d(b, &l->conv);
 	case DENSE:
@@ -176,6 +179,8 @@ static void add_conv(struct machine *m, struct input *in, struct layer *l, enum 
 		op->res_muls = reserve(m, vtaops_bias_bytes(c, op->units), fate);
 	if (has & 64)
 		l->start = reserve(m, vtaops_bias_bytes(c, op->units), fate);
+	if (has & 128)
+		l->around = reserve(m, vtaops_act_bytes(c, c->batch, op->in, 1, 1), fate);
 	op->post = make_post(m, in, op->units, fate);
 	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	limit_work(ops_count3((uint64_t)oh * ow * op->n, (uint64_t)op->kh * op->kw,

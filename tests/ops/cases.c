@@ -161,16 +161,18 @@ static enum case_result check(struct run *r, lower_fn lower, const void *op, uin
 
 /* ---- Convolutions ----------------------------------------------------------- */
 
-/* With a vector that the sums begin with, or 0 */
+/* With a vector that the sums begin with, or 0, and with values around the input, or 0 */
 struct started_conv {
 	struct vtaops_conv2d op;
-	uint32_t start;
+	uint32_t start, around;
 };
 
 static int lower_conv(struct vtaops_builder *b, const void *arg)
 {
 	const struct started_conv *conv = arg;
 
+	if (conv->around)
+		return vtaops_conv2d_around(b, &conv->op, conv->start, conv->around);
 	return conv->start ? vtaops_conv2d_start(b, &conv->op, conv->start) :
 			     vtaops_conv2d(b, &conv->op);
 }
@@ -187,9 +189,9 @@ static bool find_input(const struct vtaops_conv2d *op, uint32_t y, uint32_t x, u
 	return y < h && x < w;
 }
 
-/* One weight between an input plane and an output plane. */
-static void one_tap(const struct vtaops_conv2d *op, const int8_t *inp, int8_t wgt, uint32_t tap,
-		    uint32_t *acc, uint32_t oh, uint32_t ow)
+/* One weight between an input plane, with @around it, and an output plane. */
+static void one_tap(const struct vtaops_conv2d *op, const int8_t *inp, int8_t around, int8_t wgt,
+		    uint32_t tap, uint32_t *acc, uint32_t oh, uint32_t ow)
 {
 	uint32_t h = op->transposed ? op->h : oh, w = op->transposed ? op->w : ow, at;
 
@@ -197,14 +199,16 @@ static void one_tap(const struct vtaops_conv2d *op, const int8_t *inp, int8_t wg
 		for (uint32_t x = 0; x < w; x++) {
 			if (op->transposed && find_input(op, y, x, tap, oh, ow, &at))
 				acc[at] += product(inp[y * w + x], wgt);
-			if (!op->transposed && find_input(op, y, x, tap, op->h, op->w, &at))
-				acc[y * w + x] += product(inp[at], wgt);
+			if (!op->transposed)
+				acc[y * w + x] +=
+					product(find_input(op, y, x, tap, op->h, op->w, &at) ?
+						inp[at] : around, wgt);
 		}
 }
 
 /* Every input times every weight, to where it belongs. */
-static void conv_sums(const struct vtaops_conv2d *op, const int8_t *inp, const int8_t *wgt,
-		      uint32_t *acc, uint32_t oh, uint32_t ow)
+static void conv_sums(const struct vtaops_conv2d *op, const int8_t *inp, const int8_t *around,
+		      const int8_t *wgt, uint32_t *acc, uint32_t oh, uint32_t ow)
 {
 	uint32_t groups = op->groups ? op->groups : 1, in = op->in / groups;
 	uint32_t units = op->units / groups;
@@ -213,7 +217,25 @@ static void conv_sums(const struct vtaops_conv2d *op, const int8_t *inp, const i
 		for (uint32_t i = 0; i < in; i++)
 			for (uint32_t tap = 0; tap < op->kh * op->kw; tap++)
 				one_tap(op, inp + (size_t)(o / units * in + i) * op->h * op->w,
-					*wgt++, tap, acc + (size_t)o * oh * ow, oh, ow);
+					around[o / units * in + i], *wgt++, tap,
+					acc + (size_t)o * oh * ow, oh, ow);
+}
+
+/* The same values for each row of the batch, or zeros */
+static const int8_t *random_around(struct run *r, uint32_t *addr, uint32_t channels)
+{
+	int8_t *v = alloc_owned(r, channels), *rows = alloc_owned(r, r->c->batch * channels);
+	uint32_t half = 1u << ((1u << r->c->log_inp_width) - 1);
+
+	for (uint32_t i = 0; *addr && i < channels; i++)
+		v[i] = (int8_t)((int)rnd(r, 2 * half) - (int)half);
+	for (uint32_t n = 0; n < r->c->batch; n++)
+		memcpy(rows + n * channels, v, channels);
+	if (*addr) {
+		*addr = machine_alloc(r->m, vtaops_act_bytes(r->c, r->c->batch, channels, 1, 1));
+		vtaops_pack_act(r->c, machine_at(r->m, *addr), rows, r->c->batch, channels, 1, 1);
+	}
+	return v;
 }
 
 static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool residual)
@@ -224,14 +246,16 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 	uint32_t *acc = alloc_owned(r, op->n * image * sizeof(*acc));
 	int8_t *want = alloc_owned(r, op->n * image), *inp, *wgt;
 	struct post post = random_post(r, &op->post, op->units);
-	uint32_t start_at = 0;
+	uint32_t start_at = 0, around_at = !op->transposed && !rnd(r, 3);
+	const int8_t *around = random_around(r, &around_at, op->in);
 
 	snprintf(r->text, r->len,
-		 "conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u+%d,%d d=%u,%u o=%u,%u groups=%u %s",
+		 "conv2d n=%u in=%u %ux%u units=%u k=%ux%u s=%u,%u p=%u,%u+%d,%d d=%u,%u o=%u,%u groups=%u %s%s",
 		 op->n, op->in, op->h, op->w, op->units, op->kh, op->kw, op->stride_h, op->stride_w,
 		 op->pad_h, op->pad_w, op->end_h, op->end_w, op->dil_h, op->dil_w, op->out_pad_h,
 		 op->out_pad_w, groups,
-		 op->transposed ? "transposed" : residual ? "residual" : "");
+		 op->transposed ? "transposed" : residual ? "residual" : "",
+		 around_at ? "around" : "");
 	inp = new_tensor(r, &op->inp, op->n, op->in, op->h, op->w);
 	wgt = new_values(r, (size_t)op->units * (op->in / groups) * op->kh * op->kw,
 			 r->c->log_wgt_width);
@@ -260,12 +284,12 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 	}
 	op->out = machine_alloc(r->m, vtaops_act_bytes(r->c, op->n, op->units, oh, ow));
 	for (uint32_t n = 0; n < op->n; n++)
-		conv_sums(op, inp + (size_t)n * op->in * op->h * op->w, wgt, acc + n * image, oh,
-			  ow);
+		conv_sums(op, inp + (size_t)n * op->in * op->h * op->w, around, wgt,
+			  acc + n * image, oh, ow);
 	for (size_t i = 0; i < op->n * image; i++)
 		want[i] = finish_value(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
-	return check(r, lower_conv, &(struct started_conv) { *op, start_at }, op->out, want, op->n,
-		     op->units, oh, ow);
+	return check(r, lower_conv, &(struct started_conv) { *op, start_at, around_at }, op->out,
+		     want, op->n, op->units, oh, ow);
 }
 
 /* As much padding behind as before, or any other. */

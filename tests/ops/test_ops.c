@@ -93,6 +93,16 @@ static int lower_conv_start(struct vtaops_builder *b, const void *op)
 	return vtaops_conv2d_start(b, op, 0x50000);
 }
 
+static int lower_conv_around(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_conv2d_around(b, op, 0, 0x50000);
+}
+
+static int lower_around_nothing(struct vtaops_builder *b, const void *op)
+{
+	return vtaops_conv2d_around(b, op, 0, 0);
+}
+
 static int lower_dense(struct vtaops_builder *b, const void *op)
 {
 	return vtaops_dense(b, op);
@@ -455,6 +465,10 @@ TEST(test_refusals)
 	op = good;
 	op.res = 0x40000;
 	expect(&m, lower_conv_start, &op, VTAOPS_EINVAL);
+	op = good;
+	expect(&m, lower_around_nothing, &op, VTAOPS_EINVAL);
+	op.transposed = 1;
+	expect(&m, lower_conv_around, &op, VTAOPS_EINVAL);
 	op = good;
 	op.h = 1u << 20;
 	op.w = 1u << 12;
