@@ -256,6 +256,8 @@ static void print_post(FILE *f, const struct vtac_node *node)
 		return;
 	fprintf(f, "  post lo %d hi %d res_shift %u a_shift %u b_shift %u", p->lo, p->hi,
 		p->res_shift, p->a_shift, p->b_shift);
+	if (p->around)
+		fprintf(f, " around %d", p->around);
 	for (int64_t i = 0; p->res_mul && i < node->out[0]->dims[1]; i++)
 		fprintf(f, "%s%d", i ? "," : " res_mul ", p->res_mul[i]);
 	for (int64_t i = 0; p->mul && i < n; i++)

@@ -323,6 +323,7 @@ struct vtac_post {
 	bool down;			/* CONV, GEMM: rounded down, not to the nearest */
 	unsigned int res_shift;		/* CONV, GEMM: of the residual */
 	const int32_t *res_mul;		/* CONV: instead, of each output channel; or NULL */
+	int32_t around;			/* CONV: the integer of real 0, around its input */
 	unsigned int a_shift, b_shift;	/* ADD and its like, CLIP: of a and b */
 	int32_t offset;			/* likewise: added to acc before mul */
 	const struct vtac_function *function;	/* UNARY and its like: instead of all; or NULL */

@@ -49,6 +49,30 @@ static int set_post(struct vtac_graph *g, const struct vtac_node *node, int64_t 
 	return call->io[at + 1] && call->io[at + 2] ? 0 : -1;
 }
 
+/*
+ * The kernel has its zero point around the input, and sums (x - zero) * w: the bias of these sums
+ * has the weights times it, in 32 bits, which wrap.
+ */
+static const int32_t *bias_around(struct vtac_graph *g, const struct vtac_node *node)
+{
+	const struct vtac_tensor *w = node->in[1];
+	const struct vtac_post *post = &node->post;
+	int64_t n = w->dims[0], taps = vtac_elements(w) / n;
+	int32_t *bias = vtac_alloc(g, (uint64_t)n, sizeof(*bias));
+
+	for (int64_t c = 0; bias && c < n; c++) {
+		const int8_t *v = (const int8_t *)w->data + c * taps;
+		int32_t mul = post->mul ? post->mul[post->per_channel ? c : 0] : 1;
+		uint32_t sum = 0;
+
+		for (int64_t i = 0; i < taps; i++)
+			sum += (uint32_t)v[i];
+		sum *= (uint32_t)post->around * (uint32_t)mul;
+		bias[c] = (int32_t)(sum + (uint32_t)(post->bias ? post->bias[c] : 0));
+	}
+	return bias;
+}
+
 static int conv_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
 {
 	struct vtacpu_conv_i8 *p = &c->p.conv_i8;
@@ -67,7 +91,14 @@ static int conv_int(struct vtac_graph *g, const struct vtac_node *node, struct v
 		if (!c->io[6])
 			return -1;
 	}
-	return set_post(g, node, p->win.oc, c, 3, &p->post);
+	if (set_post(g, node, p->win.oc, c, 3, &p->post))
+		return -1;
+	if (!node->post.around)
+		return 0;
+	p->x_zero = node->post.around;
+	p->post.vectors |= VTACPU_BIAS;
+	c->io[3] = vector(g, bias_around(g, node), p->win.oc);
+	return c->io[3] && c->io[3]->data ? 0 : -1;
 }
 
 static int gemm_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)

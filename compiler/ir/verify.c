@@ -160,6 +160,9 @@ static const char *why_not_requantized(const struct vtac_node *node)
 	     node->op == VTAC_MUL || node->op == VTAC_CLIP) &&
 	    (!node->post.mul || !node->post.shift))
 		return "it has no output stage";
+	if (node->post.around < -128 || node->post.around > 127 ||
+	    (node->post.around && node->op != VTAC_CONV))
+		return "there is something around its input";
 	if (vtac_is_function(node) && !node->post.function)
 		return "it has no formula";
 	return node->post.lo > node->post.hi ? "its limits leave no integer" : NULL;

@@ -9,6 +9,7 @@
 struct lowered {
 	uint32_t wgt, bias, muls, shifts, res_muls, identity;
 	uint32_t start;		/* of sums, instead of the bias */
+	uint32_t around;	/* the input of a convolution, instead of zeros */
 	uint32_t ones;		/* of a product whose k is no whole blocks */
 	uint32_t depthwise;	/* weights for the ALU, if that is faster */
 };

@@ -16,12 +16,14 @@ static bool has_weights(const struct vtac_node *node)
 	return node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE || node->op == VTAC_GEMM;
 }
 
+/* May the ALU compute it? It pads with zeros. */
 static bool is_depthwise(const struct vtac_node *node)
 {
 	const struct vtac_tensor *w = node->in[1];
 
-	return node->op == VTAC_CONV && w->dims[1] == 1 && node->attr.conv.groups > 1 &&
-	       w->dims[0] == node->attr.conv.groups && (node->n_in < 4 || !node->in[3]);
+	return node->op == VTAC_CONV && !node->post.around && w->dims[1] == 1 &&
+	       node->attr.conv.groups > 1 && w->dims[0] == node->attr.conv.groups &&
+	       (node->n_in < 4 || !node->in[3]);
 }
 
 static int pack_weights(struct lowering *l, const struct vtac_node *node)
@@ -123,6 +125,25 @@ static int pack_stage(struct lowering *l, const struct vtac_node *node)
 		return -1;
 	return vtac_all_same(post->shift, channels) ? 0 :
 	       pack_vector(l, post->shift, channels, &c->shifts);
+}
+
+/* What is around the input of a convolution: its zero point, in each channel */
+static int pack_around(struct lowering *l, const struct vtac_node *node)
+{
+	const struct vtaops_core *core = &l->p->core;
+	uint32_t channels = vtac_packed_shape(node->in[0]).c;
+	size_t bytes = vtaops_act_bytes(core, core->batch, channels, 1, 1);
+	int8_t *values = vtac_alloc(l->g, (uint64_t)core->batch * channels, 1);
+	uint64_t at;
+
+	if (!values || lower_reserve(l, &l->p->model, bytes, l->align, &at))
+		return -1;
+	memset(values, node->post.around, (size_t)core->batch * channels);
+	vtaops_pack_act(core, l->p->model.data + at, values, core->batch, channels, 1, 1);
+	if (lower_share(l, &l->p->model, bytes, &at))
+		return -1;
+	constants_of(l, node)->around = VTAIMAGE_MODEL + (uint32_t)at;
+	return 0;
 }
 
 /* Cores with narrow inputs bring tensors to the accumulators by GEMM; products transpose by it. */
@@ -228,6 +249,8 @@ int lower_constants(struct lowering *l, const struct vtac_node *node)
 		return -1;
 	if (!has_weights(node))
 		return pack_stage(l, node);
+	if (node->post.around && pack_around(l, node))
+		return -1;
 	return pack_weights(l, node) || pack_stage(l, node) ? -1 : 0;
 }
 
@@ -265,6 +288,8 @@ static int lower_depthwise(struct vtaops_builder *b, const struct vtaops_conv2d 
 static int lower_sums(struct vtaops_builder *b, const struct vtaops_conv2d *conv,
 		      const struct lowered *c)
 {
+	if (c->around)
+		return vtaops_conv2d_around(b, conv, c->start, c->around);
 	return c->start ? vtaops_conv2d_start(b, conv, c->start) : vtaops_conv2d(b, conv);
 }
 

@@ -72,8 +72,15 @@ static int open_layer(struct sums *s)
 	s->x_hi = q->hi[x->id];
 	s->r_lo = r ? q->lo[r->id] : 0;
 	s->r_hi = r ? q->hi[r->id] : 0;
-	if (node->op == VTAC_CONV && s->zx && vtac_has_padding(&node->attr.conv.window))
+	if (node->op == VTAC_CONV && s->zx && vtac_has_padding(&node->attr.conv.window)) {
 		s->spare = node->attr.conv.spare * s->per_in;
+		s->node->post.around = s->spare ? 0 : s->zx;
+	}
+	/* Inputs may leave out the zero point, the border does not. */
+	if (s->node->post.around) {
+		s->x_lo = s->x_lo < s->zx ? s->x_lo : s->zx;
+		s->x_hi = s->x_hi > s->zx ? s->x_hi : s->zx;
+	}
 	s->wq = vtac_alloc(q->g, (uint64_t)(s->channels * s->taps), 1);
 	s->mul = filled(q->g, s->channels, 1);
 	s->shift = filled(q->g, s->channels, 0);

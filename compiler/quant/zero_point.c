@@ -2,8 +2,8 @@
 /*
  * The pass `zero_point`: scales (scales.c) and zero points. A tensor whose values lie on one side
  * of 0 wastes half of the integers if its zero point is 0. A non-zero zero point is used if every
- * producer and consumer supports it exactly: sums fold it into their bias, and pad with it by spare
- * channels (pad_channels.c). Products of two tensors do not support it.
+ * producer and consumer supports it exactly: sums fold it into their bias, and have it around their
+ * input, or spare channels (pad_channels.c). Products of two tensors do not support it.
  */
 #include <math.h>
 
@@ -29,12 +29,11 @@ static bool are_near(const struct quantiser *q, const struct vtac_node *node)
 static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 {
 	switch (node->op) {
-	case VTAC_CONV:
-		return node->attr.conv.spare || !vtac_has_padding(&node->attr.conv.window);
 	case VTAC_AVG_POOL:
 		return !vtac_has_padding(&node->attr.pool);
 	case VTAC_ADD:
 		return are_near(q, node);
+	case VTAC_CONV:
 	case VTAC_GEMM:
 		return true;
 	case VTAC_CLIP:

@@ -99,8 +99,8 @@ TEST(given_zero_points_are_kept)
 }
 
 /*
- * Quantisers leave out a Relu before integers that begin at 0. If the second convolution pads,
- * the card has the zero point 0, and integers below it: these stay unused, on the CPU as well.
+ * Quantisers leave out a Relu before integers that begin at 0. The card keeps these, also if the
+ * second convolution pads, and has the zero point around its input; the CPU limits values.
  */
 TEST(range_that_replaces_a_relu_limits)
 {
@@ -124,8 +124,10 @@ TEST(range_that_replaces_a_relu_limits)
 		if (vtac_run_passes(net.g, &opt, NULL))
 			fail_msg("%s", net.g->error.text);
 		assert_int_equal(net_count(&net, VTAC_CLIP), cpu ? 3 : 1);
-		if (!cpu)
-			assert_int_equal(net_find(&net, "first")->post.lo, 0);
+		if (!cpu) {
+			assert_int_equal(net_find(&net, "first")->post.lo, -128);
+			assert_int_equal(net_find(&net, "second")->post.around, -128);
+		}
 		net_run(&net);
 		for (int64_t i = 0; i < net.n_out; i++) {
 			signal += pow(before[i], 2);

@@ -328,7 +328,7 @@ static void all_passes(struct trial *trial, const struct vtac_options *opt)
 
 /* Nodes, products of two computed tensors, results of 16 bits, convolutions of squares */
 struct devices {
-	unsigned int nodes, card, products, card_products, precise, squares;
+	unsigned int nodes, card, products, card_products, precise, squares, around;
 };
 
 static void count_devices(const struct vtac_graph *g, struct devices *count)
@@ -341,6 +341,7 @@ static void count_devices(const struct vtac_graph *g, struct devices *count)
 		count->card += card;
 		count->precise += node->precise;
 		count->squares += node->op == VTAC_CONV && node->attr.conv.file.channels;
+		count->around += node->post.around != 0;
 		count->products += node->op == VTAC_BATCH_GEMM;
 		count->card_products += node->op == VTAC_BATCH_GEMM && card;
 	}
@@ -563,10 +564,12 @@ TEST(card_is_the_interpreter_after_all_passes)
 		      (unsigned long long)(end - first), CORES);
 	print_message("# %u results of 16 bits, %u convolutions of squares of positions\n",
 		      count.precise, count.squares);
+	print_message("# %u convolutions with zero points around their inputs\n", count.around);
 	if (first + 1 < end) {
 		check_devices(&count);
 		assert_true(2 * count.precise > end - first);
 		assert_true(10 * count.squares > end - first);
+		assert_true(10 * count.around > end - first);
 	}
 }
 
