@@ -59,6 +59,12 @@ void gen_put_insns(const struct gen_stream *stream, uint8_t *memory);
 void gen_valid(struct gen *gen, struct gen_stream *stream);
 
 /*
+ * The next stream begins with the tokens that the last one leaves: its first
+ * pops may take them, and then order nothing.
+ */
+void gen_keep_tokens(struct gen *gen);
+
+/*
  * An invalid one. Nothing can follow it but a new struct gen on a cleared
  * core.
  */

@@ -50,7 +50,7 @@ struct gen_style {
 
 /* Tokens from one module to another: the instruction that pushed each (1 is the module's first). */
 struct gen_queue {
-	uint16_t push[GEN_INSNS_MAX];
+	uint16_t push[2 * GEN_INSNS_MAX];	/* position, or 0: of the stream before */
 	unsigned int pushed, popped;
 };
 
@@ -85,6 +85,7 @@ struct gen {
 	struct gen_stream *stream;
 	struct gen_style style;
 	uint64_t budget;	/* multiplications left for this stream */
+	bool keep_tokens;	/* of the stream before */
 };
 
 /* Micro-ops in memory: the first is 0, then four lots for two virtual threads. */

@@ -67,6 +67,17 @@ void gen_order_free(struct gen_order *order)
 	free(order);
 }
 
+static void begin_queue(struct gen_queue *q, bool keep_tokens)
+{
+	q->pushed = keep_tokens ? q->pushed - q->popped : 0;
+	q->popped = 0;
+	if (q->pushed > GEN_INSNS_MAX) {
+		fprintf(stderr, "gen: too many tokens are kept\n");
+		abort();
+	}
+	memset(q->push, 0, q->pushed * sizeof(*q->push));
+}
+
 void gen_order_begin(struct gen *gen)
 {
 	struct gen_order *o = gen->order;
@@ -74,16 +85,20 @@ void gen_order_begin(struct gen *gen)
 	memset(o->count, 0, sizeof(o->count));
 	for (int m = 0; m < GEN_MODULES; m++) {
 		memset(o->clock[m][0], 0, sizeof(o->clock[m][0]));
-		for (int n = 0; n < GEN_MODULES; n++) {
-			o->queue[m][n].pushed = 0;
-			o->queue[m][n].popped = 0;
-		}
+		for (int n = 0; n < GEN_MODULES; n++)
+			begin_queue(&o->queue[m][n], gen->keep_tokens);
 		for (int s = 0; s < GEN_SPACES; s++) {
 			memset(o->read[s][m], 0, units_of(gen, s) * sizeof(uint16_t));
 			memset(o->write[s][m], 0, units_of(gen, s) * sizeof(uint16_t));
 		}
 	}
 	o->last = GEN_COMPUTE;
+	gen->keep_tokens = false;
+}
+
+void gen_keep_tokens(struct gen *gen)
+{
+	gen->keep_tokens = true;
 }
 
 static void raise_to(unsigned int *position, unsigned int other)

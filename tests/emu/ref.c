@@ -378,11 +378,6 @@ static bool run_loop(struct run *run, const struct insn *insn, bool gemm)
 
 /* ---- Modules and tokens -------------------------------------------------- */
 
-/* tokens[a][b]: pushed by module a, not yet popped by module b. */
-struct tokens {
-	uint32_t count[REF_MODULES][REF_MODULES];
-};
-
 /* One module's instructions, in order, and how many of them are done. */
 struct queue {
 	struct insn *insns;
@@ -406,7 +401,7 @@ static bool pushes(const struct insn *insn, int module, int to)
 		(to == next_of[module] && bits(insn->word[0], 6, 1)));
 }
 
-static bool can_start(const struct tokens *t, const struct insn *insn, int module)
+static bool can_start(const struct ref_tokens *t, const struct insn *insn, int module)
 {
 	for (int from = 0; from < REF_MODULES; from++)
 		if (pops(insn, module, from) && t->count[from][module] == 0)
@@ -490,8 +485,11 @@ static bool report_deadlock(struct run *run, const struct queue queues[REF_MODUL
 /* Let one module that can move do one instruction, until none can. */
 static bool run_modules(struct run *run, struct queue queues[REF_MODULES], uint64_t schedule)
 {
-	struct tokens tokens = { 0 };
+	struct ref_tokens *tokens = &run->ref->tokens;
 
+	if (!run->ref->keep_tokens)
+		memset(tokens, 0, sizeof(*tokens));
+	run->ref->keep_tokens = false;
 	for (;;) {
 		struct queue *q = NULL;
 		const struct insn *insn;
@@ -504,7 +502,7 @@ static bool run_modules(struct run *run, struct queue queues[REF_MODULES], uint6
 			module = (int)(((schedule >> 33) + (uint64_t)turn) % REF_MODULES);
 			q = &queues[module];
 			if (q->done == q->count ||
-			    !can_start(&tokens, &q->insns[q->done], module))
+			    !can_start(tokens, &q->insns[q->done], module))
 				q = NULL;
 		}
 		if (!q)
@@ -513,12 +511,12 @@ static bool run_modules(struct run *run, struct queue queues[REF_MODULES], uint6
 		insn = &q->insns[q->done];
 		for (int from = 0; from < REF_MODULES; from++)
 			if (pops(insn, module, from))
-				tokens.count[from][module]--;
+				tokens->count[from][module]--;
 		if (!execute(run, insn))
 			return false;
 		for (int to = 0; to < REF_MODULES; to++)
 			if (pushes(insn, module, to))
-				tokens.count[module][to]++;
+				tokens->count[module][to]++;
 		q->done++;
 	}
 
@@ -577,6 +575,7 @@ void ref_init(struct ref *ref, const struct core_config *cfg)
 	uint32_t batch = 1u << cfg->log_batch, block = 1u << cfg->log_block;
 
 	ref->cfg = *cfg;
+	ref->keep_tokens = false;
 	pad_init(&ref->uop, cfg->log_uop_buff_size, 1, 32);
 	pad_init(&ref->inp, cfg->log_inp_buff_size, batch * block, 1u << cfg->log_inp_width);
 	pad_init(&ref->wgt, cfg->log_wgt_buff_size, block * block, 1u << cfg->log_wgt_width);
@@ -597,4 +596,9 @@ void ref_clear(struct ref *ref)
 
 	for (int i = 0; i < 4; i++)
 		memset(pads[i]->v, 0, (size_t)pads[i]->depth * pads[i]->values * sizeof(int32_t));
+}
+
+void ref_keep_tokens(struct ref *ref)
+{
+	ref->keep_tokens = true;
 }

@@ -39,9 +39,16 @@ struct ref_pad {
 	int32_t *v;
 };
 
+/* count[a][b]: pushed by module a, not yet popped by module b. */
+struct ref_tokens {
+	uint32_t count[REF_MODULES][REF_MODULES];
+};
+
 struct ref {
 	struct core_config cfg;
 	struct ref_pad uop, inp, wgt, acc;
+	struct ref_tokens tokens;	/* that the last stream has left */
+	bool keep_tokens;
 };
 
 struct ref_fault {
@@ -63,6 +70,9 @@ void ref_free(struct ref *ref);
 
 /* Zero all scratchpads. */
 void ref_clear(struct ref *ref);
+
+/* The next stream begins with the tokens that the last one has left. */
+void ref_keep_tokens(struct ref *ref);
 
 /*
  * Run @insn_count instructions at @insn_addr; true when the stream completed,

@@ -456,6 +456,8 @@ static void test_state(struct streams *s)
 						      states.mem[!w].base, &fault), CORE_DONE);
 		for (unsigned int w = 0; w < WAYS; w++)
 			core_keep_tokens(c->core[w]);
+		gen_keep_tokens(s->gen);
+		ref_keep_tokens(&s->ref);
 		gen_valid(s->gen, &s->stream);
 		streams_check_valid(s, 1);
 		save_states(s, &states);
