@@ -61,5 +61,9 @@ int main(int argc, char **argv)
 	vtadev_buf_free(card);
 	vtadev_queue_destroy(queue);
 	vtadev_close(dev);
-	return fflush(stdout) ? 1 : 0;
+	if (fflush(stdout)) {
+		perror("hello: standard output");
+		return 1;
+	}
+	return 0;
 }

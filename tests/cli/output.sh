@@ -4,25 +4,25 @@
 # output.sh - files that programs write: links, FIFOs, devices, standard output, full disks, two
 # writers; and a standard output that is closed or full
 #
-#   tests/cli/output.sh VTAC VTACTL EMULATOR DIGITS IMAGE.vtap
+#   tests/cli/output.sh VTAC VTACTL EMULATOR HELLO DIGITS IMAGE.vtap
 #
-# DIGITS is a sample, IMAGE a program of its network. Prints TAP.
+# HELLO and DIGITS are examples, IMAGE a program of its network. Prints TAP.
 # shellcheck disable=SC2317 # functions that check calls
 set -u
 
 # A small disk to fill
-if [ "$(id -u)" -eq 0 ] && [ $# -eq 5 ] && unshare -m true 2> /dev/null; then
+if [ "$(id -u)" -eq 0 ] && [ $# -eq 6 ] && unshare -m true 2> /dev/null; then
 	exec unshare -m "$0" "$@" small
 fi
 
-vtac=$(realpath "$1") vtactl=$(realpath "$2") emulator=$(realpath "$3") digits=$(realpath "$4")
-image=$(realpath "$5")
+vtac=$(realpath "$1") vtactl=$(realpath "$2") emulator=$(realpath "$3") hello=$(realpath "$4")
+digits=$(realpath "$5") image=$(realpath "$6")
 top=$(realpath "$(dirname "$0")/../..")
 model=/usr/share/libonnx-testdata/data/simple/test_single_relu_model/model.onnx
 dir=$(mktemp -d)
 trap 'cd /; umount "$dir/small" 2> /dev/null; rm -rf "$dir"' EXIT
 mkdir "$dir/small"
-[ -z "${6-}" ] || mount -t tmpfs -o size=512k none "$dir/small"
+[ -z "${7-}" ] || mount -t tmpfs -o size=512k none "$dir/small"
 export VTADEV_PLUGINS=$top/build/lib VTADEV_DEVICE=soft
 
 # shellcheck source=tests/tap.sh
@@ -152,7 +152,7 @@ for writer in $writers; do
 done
 # A program that is traced ends as it does without, so no status is wrong there.
 for writer in ${writers% traced}; do
-	if [ "${6-}" ]; then
+	if [ "${7-}" ]; then
 		check "$writer: a device is written to" device "$writer"
 		check "$writer: on a full disk the old file stays alone" full "$writer"
 	else
@@ -164,14 +164,14 @@ if [ -e "$model" ]; then
 	check "vtac: 60 times two at once write one file" at_once
 	check "vtac: a link in place of a part is not followed" no_part
 	check "vtac: program and report are apart" apart
-	[ -z "${6-}" ] || check "vtac: C on a full disk leaves the old files" c_is_whole
+	[ -z "${7-}" ] || check "vtac: C on a full disk leaves the old files" c_is_whole
 else
 	skip "vtac" "no $model (package libonnx-testdata)"
 fi
 
 for command in "$emulator --help" "$emulator --version" "$vtactl --help" "$vtactl dump --help" \
 	"$vtac --help" "$vtac passes" "$vtactl program info $image" "$vtactl export" \
-	"$digits $top/examples/digits/testset.bin"; do
+	"$hello" "$digits $top/examples/digits/testset.bin"; do
 	name=${command##*/}
 	# shellcheck disable=SC2086 # the command's words
 	check "${name%.*}: standard output that is full is an error" full_stdout $command

@@ -13,6 +13,7 @@ CHECKS += \
 	"vtactl-devices=tests/vtactl/devices.sh $(VTACTL_BIN) $(LIB_DIR)" \
 	"vtactl-program=tests/vtactl/program.py $(VTAC_BIN) $(VTACTL_BIN) $(LIB_DIR)" \
 	"vtactl-evaluate=tests/vtactl/evaluate.py $(VTAC_BIN) $(VTACTL_BIN) $(LIB_DIR) $(LIB_TEST_DIR)/vtactl" \
-	"outputs=tests/cli/output.sh $(VTAC_BIN) $(VTACTL_BIN) $(EMU_BIN) $(DIGITS_BIN) $(DIGITS_VTAP)" \
+	"outputs=tests/cli/output.sh $(VTAC_BIN) $(VTACTL_BIN) $(EMU_BIN) $(HELLO_BIN) $(DIGITS_BIN) \
+		$(DIGITS_VTAP)" \
 	"progress=tests/cli/progress.py $(VTAC_BIN) $(VTACTL_BIN) $(LIB_DIR) $(CLOCK_SO)" \
 	"vtactl-completion=tests/cli/completion.sh $(VTACTL_BIN)"

@@ -76,5 +76,6 @@ unset VTADEV_DEVICE
 check "a configuration" prints '^    LOG_BLOCK +7$' status --all "soft:$top/tests/runtime/large.json"
 check "a configuration that is not there" refused 2 'no/such' status "soft:$dir/no/such"
 check "the nearest word" refused 2 'did you mean bench' program benhc x
+check "the nearest word, without a file" refused 2 'did you mean run' program rnu
 echo "1..$n"
 exit "$failed"

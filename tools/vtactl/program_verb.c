@@ -176,9 +176,18 @@ static int measure(struct program_measure *m, const struct given *given, bool pr
 	return program_profile(m);
 }
 
+static const char *const words[] = { "info", "run", "bench", "profile", NULL };
+
+static bool is_word(const char *text)
+{
+	for (unsigned int i = 0; words[i]; i++)
+		if (!strcmp(text, words[i]))
+			return true;
+	return false;
+}
+
 static int do_word(const char *word, struct program_measure *m, const struct given *given)
 {
-	static const char *const words[] = { "info", "run", "bench", "profile", NULL };
 	bool bench = !strcmp(word, "bench"), profile = !strcmp(word, "profile");
 
 	if (bench || profile)
@@ -191,8 +200,6 @@ static int do_word(const char *word, struct program_measure *m, const struct giv
 
 		return ret ? ret : run(&m->run, m->json);
 	}
-	if (strcmp(word, "info"))
-		return cli_no_word(word, words);
 	if (m->run.count)
 		return cli_usage("info takes one file: %s", m->run.assigns[0]);
 	return program_info(m->run.path, m->json);
@@ -235,6 +242,8 @@ static int parse_and_do(int argc, char **argv, struct program_measure *m)
 
 	if (ret != CLI_GO)
 		return ret;
+	if (argc > 0 && !is_word(argv[0]))
+		return cli_no_word(argv[0], words);
 	if (argc < 2)
 		return cli_usage("say info FILE, or run, bench or profile FILE NAME=FILE...");
 	r->path = argv[1];
