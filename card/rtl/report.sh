@@ -6,7 +6,7 @@
 # 1x16x16 and 1x32x32 (all of them). Netlists, logs and statistics go to build/rtl-report.
 #
 # report.sh cards [BOARD...]: the same table of the whole card, each for one board: lfe5um5g-85f,
-# xc7a200t and xc7k325t (all of them).
+# xc7a200t and xc7k325t (all of them); then the frequency of the first after placing.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -45,7 +45,8 @@ synthesize() {
 	done
 	# Lanes are alike, and are synthesized once. The last step, which takes long to give cells
 	# names, is left out.
-	yosys -q -l "$out/$1-$2.log" -p "read_verilog -sv ${sources[*]};
+	# Memories of narrower words than a block RAM's warn of each port.
+	yosys -q -w 'Resizing cell port' -l "$out/$1-$2.log" -p "read_verilog -sv ${sources[*]};
 		hierarchy -check -top $top_module ${chparam[*]};
 		setattr -mod -set keep_hierarchy 1 *vta_acc *vta_dot;
 		$3 -top $top_module -run begin:check;
@@ -57,6 +58,24 @@ synthesize() {
 # cells FILE PATTERN: the number of cells whose type matches
 cells() {
 	awk -v pattern="^($2)\$" '$1 ~ pattern && $2 ~ /^[0-9]+$/ { sum += $2 } END { print sum + 0 }' "$1"
+}
+
+# memory_luts FILE: LUTs that are memory: four of a cell, but one of the simple ones of 64 bits
+memory_luts() {
+	echo $((4 * $(cells "$1" 'RAM(32M|64M|256X1D|256X1S)') + 2 * $(cells "$1" 'RAM(64X1D|128X1S)') +
+		$(cells "$1" 'RAM(32X1S|64X1S)')))
+}
+
+# clock NAME WORD [OPTION...]: the frequency of a netlist on an ECP5, with options of nextpnr-ecp5
+clock() {
+	local name=$1 word=$2 status=0 mhz
+	shift 2
+	mhz=$("$top/card/rtl/route.sh" "$out/$name-ecp5.json" "$out/$name-$word.log" "$@") || status=$?
+	case $status in
+	0)	echo "$name on an LFE5UM5G-85F: $mhz MHz $word" ;;
+	77)	echo "SKIP $name $word: $mhz" ;;
+	*)	exit $status ;;
+	esac
 }
 
 # The whole card, of each device's shape
@@ -77,10 +96,13 @@ if [ "${1-}" = cards ]; then
 				"$(cells "$e" MULT18X18D) MULT18 | $(cells "$e" 'DP16KD|PDPW16KD') EBR |" ;;
 		*)	synthesize "$name" xilinx 'synth_xilinx -flatten'
 			x=$out/$name-xilinx.stat
-			echo "| $name | $(cells "$x" 'LUT[1-6]') | $(cells "$x" 'FD[A-Z]*') |" \
-				"$(cells "$x" DSP48E1) DSP48 |" \
+			echo "| $name | $(cells "$x" 'LUT[1-6]') and $(memory_luts "$x") as memory |" \
+				"$(cells "$x" 'FD[A-Z]*') | $(cells "$x" DSP48E1) DSP48 |" \
 				"$(cells "$x" RAMB36E1) RAMB36, $(cells "$x" RAMB18E1) RAMB18 |" ;;
 		esac
+	done
+	for name; do
+		case $name in lfe*) clock "$name" placed --no-route ;; esac
 	done
 	exit 0
 fi
@@ -100,11 +122,5 @@ for name; do
 done
 for name; do
 	[ "$name" = 1x8x8 ] || continue
-	status=0
-	mhz=$("$top/card/rtl/route.sh" "$out/$name-ecp5.json" "$out/$name-route.log") || status=$?
-	case $status in
-	0)	echo "$name on an LFE5UM5G-85F: $mhz MHz routed" ;;
-	77)	echo "SKIP $name routed: $mhz" ;;
-	*)	exit $status ;;
-	esac
+	clock "$name" routed
 done
