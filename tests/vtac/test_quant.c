@@ -263,7 +263,7 @@ static int pixel_image(void *priv, unsigned int i, const struct vtac_tensor *t, 
 	struct net dice = { .seed = 300 + i };
 
 	(void)priv;
-	assert_int_equal(t->dtype, VTAC_F32);
+	assert_int_equal(t->dtype, VTAC_U8);
 	for (int64_t k = 0; k < vtac_elements(t); k++)
 		values[k] = (float)net_random(&dice, 256);
 	return 0;
