@@ -32,6 +32,11 @@ for config; do
 		VTADEV_DEVICE=soft:tests/emu/configs/$config.json \
 			"$built/$config-$size/programs" || status=1
 	done
+	if [ "$config" = default ]; then
+		echo "# $config, the device soft, 256 tokens and 512 waiting instructions"
+		VTADEV_DEVICE=soft:tests/rtl/configs/shallow.json \
+			"$built/$config-33554432/programs" || status=1
+	fi
 	for order in inorder random; do
 		echo "# $config, order $order"
 		tests/in-vm tests/tvm/guest.sh "$module" "$built/$config" "$order" || status=1
