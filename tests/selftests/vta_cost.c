@@ -14,6 +14,8 @@
 #include "vtadev.h"
 
 #define PATIENCE_NS	(PATIENCE_MS * 1000000ll)
+/* After this time a wait of the library looks again, rings again, and sleeps anew. */
+#define AGAIN_NS	1000000000ll
 
 enum { QUEUES = 8 };
 
@@ -22,6 +24,7 @@ FIXTURE(cost) {
 	struct vtadev_queue *q[QUEUES];
 	struct vtadev_buf *buf;
 	volatile uint64_t *words;	/* what the queues' gates wait for */
+	int64_t began;			/* no wait began before */
 };
 
 FIXTURE_SETUP(cost)
@@ -46,6 +49,7 @@ FIXTURE_SETUP(cost)
 		} while (!done);
 		ASSERT_EQ(1, done);
 	}
+	self->began = now_ns();
 }
 
 FIXTURE_TEARDOWN(cost)
@@ -182,6 +186,24 @@ TEST_F(cost, one_doorbell_for_a_batch_of_any_length)
 
 /* ---- Wake-ups ---- */
 
+/*
+ * What is counted of waits: exactly @count, unless the machine paused for so long that a thread
+ * slept anew, which counts once more for each queue that it waits for.
+ */
+static bool is_count(const struct _test_data_cost *self, uint64_t count, uint64_t seen)
+{
+	uint64_t more = (uint64_t)((now_ns() - self->began) / AGAIN_NS) * QUEUES;
+
+	return seen >= count && seen <= count + more;
+}
+
+#define EXPECT_COUNT(count, seen) do {							\
+	uint64_t _count = (count), _seen = (seen);					\
+											\
+	if (!is_count(self, _count, _seen))						\
+		EXPECT_EQ(_count, _seen);						\
+} while (0)
+
 static long switches(void)
 {
 	struct rusage usage;
@@ -234,7 +256,7 @@ static long sleeper_switches(const struct sleeper *s)
 }
 
 /* Returns when the thread sleeps, and whether @arms were written until then. */
-static bool sleeper_start(struct sleeper *s, uint64_t arms)
+static bool sleeper_start(struct _test_data_cost *self, struct sleeper *s, uint64_t arms)
 {
 	int64_t until = now_ns() + PATIENCE_NS;
 
@@ -244,7 +266,7 @@ static bool sleeper_start(struct sleeper *s, uint64_t arms)
 		;
 	while (sleeper_switches(s) == s->before && now_ns() < until)
 		sleep_ms(1);
-	return card_counter("arms") == arms;
+	return is_count(self, arms, card_counter("arms"));
 }
 
 /* Returns how often it went to sleep, or an error. */
@@ -261,18 +283,19 @@ TEST_F(cost, one_arm_one_interrupt_one_wakeup)
 	for (unsigned int i = 1; i <= 10; i++) {
 		struct sleeper s = { .n = 1 };
 
+		self->began = now_ns();
 		ASSERT_EQ(0, vtadev_counters(self->dev, &before));
 		s.fences[0] = (struct vtadev_fence) { self->q[0], gate(self, 0, i) };
-		ASSERT_TRUE(sleeper_start(&s, before.arms + 1));
+		ASSERT_TRUE(sleeper_start(self, &s, before.arms + 1));
 		open_gate(self, 0, i);
 		pthread_join(s.thread, NULL);
 		ASSERT_EQ(0, vtadev_counters(self->dev, &after));
 		EXPECT_EQ(0, s.ret);
-		EXPECT_EQ(1, s.slept);
-		EXPECT_EQ(before.arms + 1, after.arms);
-		EXPECT_EQ(before.interrupts + 1, after.interrupts);
+		EXPECT_COUNT(1, (uint64_t)s.slept);
+		EXPECT_COUNT(before.arms + 1, after.arms);
+		EXPECT_COUNT(before.interrupts + 1, after.interrupts);
 		/* The gate, the kick that opens it, and ARM. */
-		EXPECT_EQ(before.mmio_writes + 3, after.mmio_writes);
+		EXPECT_COUNT(before.mmio_writes + 3, after.mmio_writes);
 	}
 }
 
@@ -286,14 +309,14 @@ TEST_F(cost, interrupt_wakes_no_waiter_of_another_queue)
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		s[i].n = 1;
 		s[i].fences[0] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
-		ASSERT_TRUE(sleeper_start(&s[i], arms + i + 1));
+		ASSERT_TRUE(sleeper_start(self, &s[i], arms + i + 1));
 	}
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, order[i], 1);
-		EXPECT_EQ(1, sleeper_end(&s[order[i]]));
+		EXPECT_COUNT(1, (uint64_t)sleeper_end(&s[order[i]]));
 	}
-	EXPECT_EQ(arms + QUEUES, card_counter("arms"));
-	EXPECT_EQ(interrupts + QUEUES, card_counter("interrupts"));
+	EXPECT_COUNT(arms + QUEUES, card_counter("arms"));
+	EXPECT_COUNT(interrupts + QUEUES, card_counter("interrupts"));
 }
 
 TEST_F(cost, interrupt_wakes_no_waiter_for_a_later_number)
@@ -307,14 +330,14 @@ TEST_F(cost, interrupt_wakes_no_waiter_for_a_later_number)
 	}
 	/* Each waits for less than those before, so each arms. */
 	for (unsigned int i = QUEUES; i-- > 0;)
-		ASSERT_TRUE(sleeper_start(&s[i], arms + QUEUES - i));
+		ASSERT_TRUE(sleeper_start(self, &s[i], arms + QUEUES - i));
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, 0, i + 1);
-		EXPECT_EQ(1, sleeper_end(&s[i]));
+		EXPECT_COUNT(1, (uint64_t)sleeper_end(&s[i]));
 	}
 	/* Each interrupt but the last arms what is next. */
-	EXPECT_EQ(arms + 2 * QUEUES - 1, card_counter("arms"));
-	EXPECT_EQ(interrupts + QUEUES, card_counter("interrupts"));
+	EXPECT_COUNT(arms + 2 * QUEUES - 1, card_counter("arms"));
+	EXPECT_COUNT(interrupts + QUEUES, card_counter("interrupts"));
 }
 
 TEST_F(cost, all_of_several_is_one_wakeup)
@@ -324,15 +347,15 @@ TEST_F(cost, all_of_several_is_one_wakeup)
 
 	for (unsigned int i = 0; i < QUEUES; i++)
 		s.fences[i] = (struct vtadev_fence) { self->q[i], gate(self, i, 1) };
-	ASSERT_TRUE(sleeper_start(&s, arms + QUEUES));
+	ASSERT_TRUE(sleeper_start(self, &s, arms + QUEUES));
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, i, 1);
-		EXPECT_EQ(interrupts + i + 1,
+		EXPECT_COUNT(interrupts + i + 1,
 			  card_counter_reaches("interrupts", interrupts + i + 1));
 		sleep_ms(5);
 	}
-	EXPECT_EQ(1, sleeper_end(&s));
-	EXPECT_EQ(arms + QUEUES, card_counter("arms"));
+	EXPECT_COUNT(1, (uint64_t)sleeper_end(&s));
+	EXPECT_COUNT(arms + QUEUES, card_counter("arms"));
 }
 
 /* By the library, with a queue and a gate on the first card that is not ours. */
@@ -368,16 +391,16 @@ TEST_F(cost, all_of_two_cards_is_one_wakeup)
 
 	ASSERT_EQ(0, vtadev_counters(self->dev, &before[0]));
 	ASSERT_EQ(0, vtadev_counters(dev, &before[1]));
-	ASSERT_TRUE(sleeper_start(&s, before[0].arms + 1));
+	ASSERT_TRUE(sleeper_start(self, &s, before[0].arms + 1));
 	open_gate(self, 0, 1);
 	EXPECT_EQ(0, vtadev_wait_any(s.fences, 2, PATIENCE_NS, -1, &index));
 	EXPECT_EQ(0, index);
 	ASSERT_EQ(0, vtadev_buf_write(buf, 0, &one, sizeof(one)));
 	vtadev_kick(queue);
-	EXPECT_EQ(1, sleeper_end(&s));
+	EXPECT_COUNT(1, (uint64_t)sleeper_end(&s));
 	ASSERT_EQ(0, vtadev_counters(dev, &after[1]));
-	EXPECT_EQ(before[1].arms + 1, after[1].arms);
-	EXPECT_EQ(before[1].interrupts + 1, after[1].interrupts);
+	EXPECT_COUNT(before[1].arms + 1, after[1].arms);
+	EXPECT_COUNT(before[1].interrupts + 1, after[1].interrupts);
 	vtadev_queue_destroy(queue);
 	vtadev_buf_free(buf);
 	vtadev_close(dev);
@@ -403,9 +426,10 @@ TEST_F(cost, queue_interrupts_on_a_vector_of_its_own)
 		uint64_t arms = card_counter("arms"), value = 1 + i / QUEUES;
 		struct sleeper s = { .n = 1 };
 
+		self->began = now_ns();
 		ASSERT_EQ(vectors, card_vectors(before));
 		s.fences[0] = (struct vtadev_fence) { self->q[q], gate(self, q, value) };
-		ASSERT_TRUE(sleeper_start(&s, arms + 1));
+		ASSERT_TRUE(sleeper_start(self, &s, arms + 1));
 		open_gate(self, q, value);
 		pthread_join(s.thread, NULL);
 		ASSERT_EQ(vectors, card_vectors(after));
@@ -414,7 +438,7 @@ TEST_F(cost, queue_interrupts_on_a_vector_of_its_own)
 		for (v = 0; v < vectors; v++) {
 			if (after[v] == before[v])
 				continue;
-			EXPECT_EQ(before[v] + 1, after[v]);
+			EXPECT_COUNT(before[v] + 1, after[v]);
 			which = v;
 			changed++;
 		}
