@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Shapes of lists whose length data decides: the longest that they can be. */
+#include <math.h>
+
 #include "shape_impl.h"
 
 /* The list's size is that of dimension @open, once the reader has made what counts it. */
@@ -64,6 +66,12 @@ int shape_nms(struct vtac_graph *g, struct vtac_node *node)
 		return -1;
 	node->attr.nms.has_score = node->n_in > 4 && node->in[4];
 	most = most < 0 ? 0 : most < b->dims[1] ? most : b->dims[1];
+	if (!most) {
+		/* Room for one, as lists have, but no score is high enough. */
+		most = 1;
+		node->attr.nms.has_score = true;
+		node->attr.nms.score = INFINITY;
+	}
 	node->attr.nms.most = most;
 	if (vtac_node_set_in(g, node, 2, node->n_in > 5 ? node->in[5] : NULL) ||
 	    vtac_node_resize_in(g, node, 3))

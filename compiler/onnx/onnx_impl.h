@@ -156,6 +156,12 @@ struct vtac_tensor *onnx_unary(struct onnx_node *n, enum vtacpu_act_kind kind,
 struct vtac_tensor *onnx_reduce(struct onnx_node *n, enum vtacpu_reduce_op op,
 				struct vtac_tensor *x, struct vtac_tensor *axes);
 struct vtac_tensor *onnx_cast(struct onnx_node *n, enum vtac_dtype to, struct vtac_tensor *x);
+/*
+ * onnx_math.c: integers @y of the file's type @type, which are kept in wider ones, without the bits
+ * above their own. They come from @from, a file's type, or 0 if that is not known.
+ */
+struct vtac_tensor *onnx_wrap(struct onnx_node *n, struct vtac_tensor *y, int32_t type,
+			      int32_t from);
 /* To a type of the file's: to halves by rounding. onnx_ops.c */
 struct vtac_tensor *onnx_cast_to(struct onnx_node *n, struct vtac_tensor *x, int64_t to);
 struct vtac_tensor *onnx_reshape(struct onnx_node *n, enum vtac_reshape_kind kind,

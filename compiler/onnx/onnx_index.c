@@ -127,13 +127,13 @@ static int read_cum_sum(struct onnx_node *n)
 	return 0;
 }
 
-/* To the other input's type; to halves, of which the file alone knows. */
+/* To the other input's type; there are more of the file's, if it is known. */
 static int read_cast_like(struct onnx_node *n)
 {
 	int32_t type = onnx_type_of(n->r, n->in[1]);
 
 	onnx_attr(n, "saturate");
-	if (onnx_is_half(type))
+	if (type)
 		return onnx_result(n, 0, onnx_cast_to(n, n->in[0], type));
 	return onnx_make(n, VTAC_CAST, 2) ? 0 : -1;
 }

@@ -26,6 +26,39 @@ static int read_unary(struct onnx_node *n)
 	return u->beta ? onnx_attr_float(n, u->beta, u->beta_def, &node->attr.unary.beta) : 0;
 }
 
+/* Of integers, the value within -1 (of uint8: 0) and 1 */
+static int read_sign(struct onnx_node *n)
+{
+	int32_t type = onnx_type_of(n->r, n->in[0]);
+	int dtype = type ? onnx_dtype(type) : -1;
+	struct vtac_tensor *y;
+
+	if (dtype < 0 || dtype == VTAC_F32 || dtype == VTAC_BOOL)
+		return read_unary(n);
+	y = onnx_two(n, VTAC_MAX, n->in[0],
+		     onnx_cast(n, (enum vtac_dtype)dtype,
+			       onnx_integer(n, dtype == VTAC_U8 ? 0 : -1)));
+	return onnx_result(n, 0, onnx_two(n, VTAC_MIN, y, onnx_cast(n, (enum vtac_dtype)dtype,
+								    onnx_integer(n, 1))));
+}
+
+/* Of integers, the float without its fraction */
+static int read_shrink(struct onnx_node *n)
+{
+	int32_t type = onnx_type_of(n->r, n->in[0]);
+	struct vtac_tensor *y;
+	struct vtac_node *node;
+
+	if (!type || onnx_dtype(type) == VTAC_F32 || onnx_dtype(type) < 0)
+		return read_unary(n);
+	y = onnx_unary(n, VTACPU_ACT_SHRINK, onnx_cast(n, VTAC_F32, n->in[0]));
+	node = y ? y->producer : NULL;
+	if (!node || onnx_attr_float(n, "lambd", 0.5f, &node->attr.unary.alpha) ||
+	    onnx_attr_float(n, "bias", 0, &node->attr.unary.beta))
+		return -1;
+	return onnx_result(n, 0, onnx_cast_to(n, y, type));
+}
+
 static int read_gelu(struct onnx_node *n)
 {
 	static const char *const ways[] = { "none", "tanh", NULL };
@@ -72,14 +105,31 @@ static int read_mod(struct onnx_node *n)
 			   n->in[0], n->in[1]);
 }
 
-/* Unsigned integers that are kept in wider ones lose the bits above their own. */
+/* Types of a file */
+enum { UINT8 = 2, INT8 = 3, UINT16 = 4, INT16 = 5, BOOL = 9, UINT32 = 12 };
+
+struct vtac_tensor *onnx_wrap(struct onnx_node *n, struct vtac_tensor *y, int32_t type,
+			      int32_t from)
+{
+	if (from == type || from == UINT8 || from == BOOL || (from == UINT16 && type == UINT32) ||
+	    (from == INT8 && type == INT16))
+		return y;	/* they fit */
+	if (type == UINT16 || type == UINT32)
+		return onnx_binary(n, VTACPU_AND, y,
+				   onnx_integer(n, type == UINT16 ? 0xffff : 0xffffffff));
+	if (type != INT16)
+		return y;
+	/* The highest bit of 16 is the sign. */
+	y = onnx_binary(n, VTACPU_AND, y, onnx_integer(n, 0xffff));
+	y = onnx_binary(n, VTACPU_XOR, y, onnx_integer(n, 0x8000));
+	return onnx_two(n, VTAC_SUB, y, onnx_cast(n, VTAC_I32, onnx_integer(n, 0x8000)));
+}
+
 static struct vtac_tensor *mask_bits(struct onnx_node *n, struct vtac_tensor *y)
 {
 	int32_t type = onnx_type_of(n->r, n->in[0]);
 
-	if (type == 4 || type == 12)	/* uint16, uint32 */
-		y = onnx_binary(n, VTACPU_AND, y, onnx_integer(n, type == 4 ? 0xffff : 0xffffffff));
-	return y;
+	return type == UINT16 || type == UINT32 ? onnx_wrap(n, y, type, 0) : y;
 }
 
 static int read_bit_shift(struct onnx_node *n)
@@ -348,13 +398,12 @@ const struct onnx_op onnx_math_ops[] = {
 	UNARY("Cos", COS), UNARY("Cosh", COSH), UNARY("Erf", ERF), UNARY("Exp", EXP),
 	UNARY("Floor", FLOOR), UNARY("Log", LOG), UNARY("Mish", MISH), UNARY("Neg", NEG),
 	UNARY("Reciprocal", RECIPROCAL), UNARY("Round", ROUND), UNARY("Sigmoid", SIGMOID),
-	UNARY("Sign", SIGN), UNARY("Sin", SIN), UNARY("Sinh", SINH), UNARY("Softplus", SOFTPLUS),
+	UNARY("Sin", SIN), UNARY("Sinh", SINH), UNARY("Softplus", SOFTPLUS),
 	UNARY("Softsign", SOFTSIGN), UNARY("Sqrt", SQRT), UNARY("Tan", TAN), UNARY("Tanh", TANH),
 	UNARY_OF("Celu", CELU, "alpha", NULL, 1, 0),
 	UNARY_OF("Elu", ELU, "alpha", NULL, 1, 0),
 	UNARY_OF("Selu", SELU, "alpha", "gamma", 1.67326319217681884765625f,
 		 1.05070102214813232421875f),
-	UNARY_OF("Shrink", SHRINK, "lambd", "bias", 0.5f, 0),
 	UNARY_OF("ThresholdedRelu", THRESHOLD, "alpha", NULL, 1, 0),
 	BINARY("And", AND, false), BINARY("BitwiseAnd", AND, false),
 	BINARY("BitwiseOr", OR, false), BINARY("BitwiseXor", XOR, false),
@@ -382,6 +431,9 @@ const struct onnx_op onnx_math_ops[] = {
 	{ "MeanVarianceNormalization", 1, 1, 1, read_mvn, NULL },
 	{ "Mod", 2, 2, 1, read_mod, NULL },
 	{ "Not", 1, 1, 1, read_not, NULL },
+	{ "Shrink", 1, 1, 1, read_shrink,
+	  &(const struct unary){ VTACPU_ACT_SHRINK, "lambd", "bias", 0.5f, 0 } },
+	{ "Sign", 1, 1, 1, read_sign, &(const struct unary){ VTACPU_ACT_SIGN, NULL, NULL, 0, 0 } },
 	{ "SimplifiedLayerNormalization", 2, 2, 1, read_rms_norm, NULL },
 	{ NULL, 0, 0, 0, NULL, NULL },
 };

@@ -411,7 +411,8 @@ struct vtac_tensor *onnx_cast_to(struct onnx_node *n, struct vtac_tensor *x, int
 		onnx_fail(n, "It casts to %s, which is not supported.", onnx_type_name(to));
 		return NULL;
 	}
-	x = onnx_cast(n, (enum vtac_dtype)dtype, x);
+	x = onnx_wrap(n, onnx_cast(n, (enum vtac_dtype)dtype, x), (int32_t)to,
+		      onnx_type_of(n->r, x));
 	return !onnx_is_half((int32_t)to) ? x :
 	       onnx_unary(n, onnx_is_bfloat((int32_t)to) ? VTACPU_ACT_BF16 : VTACPU_ACT_F16, x);
 }

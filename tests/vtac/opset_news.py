@@ -246,6 +246,26 @@ def news():
         [abs(x).sum(axis=(2, 3), keepdims=True)]
     yield 18, "global_lp_pool_2", "GlobalLpPool", {}, [x], \
         [np.sqrt(np.square(x).sum(axis=(2, 3), keepdims=True))]
+    for to, number in (np.uint16, TensorProto.UINT16), (np.int16, TensorProto.INT16), \
+            (np.uint32, TensorProto.UINT32):
+        wide = ints(-300, -1, 0, 32768, 70000, (1 << 32) + 5)
+        yield 13, f"cast_{to.__name__}", "Cast", {"to": number}, [wide], [wide.astype(to)]
+    few = ints(-1 << 40, -4, -3, 0, 3, 4, 1 << 40)
+    yield 13, "sign_int64", "Sign", {}, [few], [np.sign(few)]
+    yield 13, "sign_uint8", "Sign", {}, [np.uint8([0, 1, 255])], [np.uint8([0, 1, 1])]
+    yield 9, "shrink_int32", "Shrink", {"lambd": 3., "bias": 1.5}, [np.int32([-9, -3, 0, 3, 4])], \
+        [np.int32([-7, 0, 0, 0, 2])]
+    corners = np.float32([[[0, 0, 1, 1], [0, 0, 2, 2], [3, 3, 4, 4]]])
+    none = np.zeros((0, 3), INT64)
+    for name, most in ("nms_no_most", None), ("nms_most_0", ints(0)):
+        yield 11, name, "NonMaxSuppression", {}, \
+            [corners, np.float32([[[.5, .9, .1]]]), most, np.float32([.5])], [none]
+    # Over no axes a reduction leaves x, but a square and a logarithm are made of each value.
+    some = abs(x) + 1
+    for reduction, each in ("ReduceSum", some), ("ReduceSumSquare", some * some), \
+            ("ReduceL2", some), ("ReduceLogSum", np.log(some)):
+        yield 18, f"{reduction.lower()}_no_axes", reduction, {"noop_with_empty_axes": 1}, \
+            [some, ints()], [each]
     yield 18, "lp_norm", "LpNormalization", {"axis": 1, "p": 1}, [x], \
         [x / abs(x).sum(axis=1, keepdims=True)]
     yield 18, "lp_norm_2", "LpNormalization", {}, [x], \
