@@ -719,10 +719,11 @@ int vtac_pass_calibrate(struct vtac_graph *g, const struct vtac_options *opt)
 
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		card = card || g->nodes[i]->device == VTAC_CARD;
+	if (vtac_check_precise(g, opt))
+		return -1;
 	if (!card)
 		return 0;
-	if (vtac_mark_precise(g, opt))
-		return -1;
+	vtac_mark_precise(g, opt);
 	lacks = vtac_lacks_scale(g);
 	if (!images && lacks)
 		return vtac_fail(g, NULL,

@@ -367,7 +367,7 @@ enum vtac_precision vtac_precision_of(const struct vtac_node *node,
 	return opt->quant ? opt->quant->precision : VTAC_PRECISION_8;
 }
 
-int vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt)
+int vtac_check_precise(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	for (unsigned int i = 0; i < opt->n_precisions; i++) {
 		bool found = false;
@@ -378,10 +378,14 @@ int vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt)
 			return vtac_fail(g, NULL, "There is no node %.120s for --precision.",
 					 opt->precisions[i].node);
 	}
+	return 0;
+}
+
+void vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt)
+{
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		g->nodes[i]->precise = g->nodes[i]->n_out &&
 			vtac_precision_of(g->nodes[i], opt) == VTAC_PRECISION_16;
-	return 0;
 }
 
 int vtac_pass_precision(struct vtac_graph *g, const struct vtac_options *opt)

@@ -116,11 +116,10 @@ const struct vtac_tensor *vtac_rest_of(const struct vtac_tensor *t);
 /* The precision that the user wants for @node's output. */
 enum vtac_precision vtac_precision_of(const struct vtac_node *node,
 				      const struct vtac_options *opt);
-/*
- * precision.c: mark the nodes that the user wants to be precise. Fails if one that is named is not
- * there.
- */
-int vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt);
+/* precision.c: fail if a node that the user wants to be precise is not there. */
+int vtac_check_precise(struct vtac_graph *g, const struct vtac_options *opt);
+/* precision.c: mark the nodes that the user wants to be precise. */
+void vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt);
 /*
  * precision_auto.c: mark nodes of @g, a calibrated graph, where finer steps gain most. @noise of
  * the outputs is without; @measure returns 0 with that of the marked graph, or -1. Nothing is

@@ -200,8 +200,9 @@ class Compile(unittest.TestCase):
         for wrong in (0, 1001):
             with self.assertRaisesRegex(ValueError, "extra_cycles is 1 to 1000"):
                 vtadev.compile(network(), IMAGES, extra_cycles=wrong)
-        with self.assertRaisesRegex(vtadev.CompileError, "no node nothing"):
-            vtadev.compile(network(), IMAGES, precision={"nothing": 16})
+        for how in {}, {"no_card": True}:
+            with self.assertRaisesRegex(vtadev.CompileError, "no node nothing"):
+                vtadev.compile(network(), IMAGES, precision={"nothing": 16}, **how)
         with self.assertRaisesRegex(vtadev.CompileError, "stays at 8 bits"):
             vtadev.compile(network(), IMAGES, no_prune=True, precision={"second": 16})
 
@@ -268,6 +269,8 @@ class Compile(unittest.TestCase):
                 (ValueError, "bad.png: ", lambda: vtadev.compile(network(), self.directory)),
                 (ValueError, "order is rgb, bgr or gray",
                  lambda: vtadev.compile(network(), order="cmyk")),
+                (ValueError, "mean and scale are finite",
+                 lambda: vtadev.compile(network(), scale=float("nan"))),
                 (TypeError, "not int", lambda: vtadev.compile(network(), 5)),
                 (TypeError, "nosuch", lambda: vtadev.compile(network(), nosuch=1)),
                 (ValueError, "images is 1 or more",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import ast
 import itertools
+import math
 import os
 import struct
 import warnings
@@ -51,9 +52,12 @@ def _number(word, words, what):
 def _three(values, grey):
     """A number for each channel; grey pictures have no second and third."""
     values = tuple(values) if isinstance(values, Iterable) else (values,) * (1 if grey else 3)
+    values = tuple(map(float, values))
     if len(values) not in (1, 3):
         raise ValueError("mean and scale are one number, or three")
-    return (float(values[0]), 0.0, 0.0) if grey else tuple(map(float, values * (3 // len(values))))
+    if not all(map(math.isfinite, values)):
+        raise ValueError("mean and scale are finite numbers")
+    return (values[0], 0.0, 0.0) if grey else values * (3 // len(values))
 
 
 class Pictures:
