@@ -12,7 +12,7 @@ RTL_SOURCES := $(wildcard card/rtl/core/*.sv) $(addprefix card/rtl/,model.cpp mo
 RTL_CARD_SOURCES := card/rtl/core/vta_isa_pkg.sv card/rtl/card/vta_card_pkg.sv \
 	$(filter-out %_pkg.sv,$(wildcard card/rtl/card/*.sv)) $(addprefix card/rtl/core/vta_,ram.sv fifo.sv)
 RTL_CONFIGS := $(basename $(notdir $(wildcard tests/emu/configs/*.json)))
-# The default configuration with short queues in the core.
+# The default configuration with short queues in the core, and one with all weights that there can be.
 RTL_DEPTHS := $(basename $(notdir $(wildcard tests/rtl/configs/*.json)))
 # $(call rtl-models,CONFIGURATIONS)
 rtl-models = $(1:%=$(RTL_DIR)/%.made)

@@ -87,6 +87,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		"lint=tests/rtl/lint.sh" "formal=tests/rtl/formal/run.sh" \
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
+		"streams-deep=VTA_CONFIGS=tests/rtl/configs/deep.json VTA_STREAMS=9 $(RTL_TEST_DIR)/test_rtl_streams" \
 		$(foreach t,isa isa_streams core_run depths,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
 		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "coverage=tests/rtl/coverage.sh" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
@@ -104,7 +105,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 rtl-coverage: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## lines and bits of the core's RTL that tests reach; KINDS=line: lines alone
 	@tests/rtl/coverage.sh $(KINDS)
 
-# Changes of the RTL that the streams must find: a model of three configurations, and some 300 runs.
+# Changes of the RTL that the tests must find: a model of five configurations, and some 200 runs.
 .PHONY: check-rtl-mutants
-check-rtl-mutants: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## whether tests find changes of the core's RTL
+check-rtl-mutants: test-deps rtl-deps $(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa_streams)  ## whether tests find changes of the core's RTL
 	@tests/rtl/mutate.py

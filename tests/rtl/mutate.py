@@ -6,8 +6,9 @@ mutate.py - change one operator of the core's RTL at a time, and count the chang
 All mutants are in one copy of the RTL: an expression E with the mutants M7 and M9 becomes
 (number == 7 ? M7 : number == 9 ? M9 : E), and the environment's VTA_RTL_MUTANT is the number. So a
 configuration has one model, which Verilator compiles once. Mutants are drawn by a seed; each runs
-the random streams of a configuration until one fails, and those that pass run on the next
-configuration. A command that takes CLOCKS hangs, which ends the run; so do SECONDS of a processor.
+the random streams of a configuration, or the cases of tests/emu/test_isa_streams.c, until one fails,
+and those that pass run on the next configuration. A command that takes CLOCKS hangs, which ends the
+run; so do SECONDS of a processor.
 
 --list prints the mutants. Those that pass are printed, to be looked at: the change has no effect, or
 only on the clocks that a run takes, or a test is missing. Those of mutants.txt are known to have no
@@ -29,9 +30,10 @@ from concurrent.futures import ThreadPoolExecutor
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 CORE = os.path.join(TOP, "card/rtl/core")
 EQUIVALENT = os.path.join(TOP, "tests/rtl/mutants.txt")
-# Configurations with numbers of streams, in this order
-STAGES = [("tiny", 18), ("block4_wide_src", 18), ("batch2", 18), ("tiny", 240)]
-CLOCKS = "400000"
+# Configurations with numbers of streams, or None for the cases, in this order
+STAGES = [("tiny", 18), ("block4_wide_src", 18), ("batch2", 18), ("tiny", 240), ("default", None),
+          ("deep", 3)]
+CLOCKS = {"streams": "400000", "isa_streams": "4000000"}
 SECONDS = 60
 
 TOKEN = re.compile(r"""
@@ -236,10 +238,15 @@ def write_copy(sources, drawn, folder):
             f.write(text)
 
 
+def path_of(config):
+    """The file of a configuration."""
+    paths = [os.path.join(TOP, f"tests/{d}/configs/{config}.json") for d in ("emu", "rtl")]
+    return next(p for p in paths if os.path.exists(p))
+
+
 def build(folder, config):
     env = dict(os.environ, RTL_CORE=folder, RTL_EXTRA=os.path.join(folder, "mutant.cpp"))
-    subprocess.run([os.path.join(TOP, "card/rtl/model.sh"),
-                    os.path.join(TOP, f"tests/emu/configs/{config}.json"), folder],
+    subprocess.run([os.path.join(TOP, "card/rtl/model.sh"), path_of(config), folder],
                    env=env, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -260,11 +267,13 @@ def check(sources):
     return status
 
 
-def passes(number, folder, config, streams, program):
-    """Returns true if so many streams of a configuration pass with a mutant."""
+def passes(number, folder, config, streams, programs):
+    """Returns true if so many streams of a configuration, or the cases, pass with a mutant."""
+    test = "isa_streams" if streams is None else "streams"
+    program = os.path.join(programs, f"test_rtl_{test}")
     env = dict(os.environ, VTA_RTL_MUTANT=str(number), VTA_RTL_DIR=folder, VTA_RTL_ONLY=config,
-               VTA_STREAMS=str(streams), VTA_RTL_CLOCKS=CLOCKS, CMOCKA_TEST_ABORT="1",
-               ASAN_OPTIONS="detect_leaks=0")
+               VTA_CONFIGS=path_of(config), VTA_STREAMS=str(streams), VTA_RTL_CLOCKS=CLOCKS[test],
+               CMOCKA_TEST_ABORT="1", ASAN_OPTIONS="detect_leaks=0")
 
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
@@ -289,7 +298,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", default=os.path.join(TOP, "build/rtl-mutants"))
-    parser.add_argument("--program", default=os.path.join(TOP, "build/tests/rtl/test_rtl_streams"))
+    parser.add_argument("--programs", default=os.path.join(TOP, "build/tests/rtl"))
     args = parser.parse_args()
 
     sources = [Source(os.path.join(CORE, n)) for n in sorted(os.listdir(CORE))
@@ -309,14 +318,15 @@ def main():
         if not alive:
             break
         build(args.folder, config)
-        if not passes(0, args.folder, config, streams, args.program):
+        if not passes(0, args.folder, config, streams, args.programs):
             print(f"Bail out! {config} fails without a mutant")
             return 1
         with ThreadPoolExecutor(args.jobs) as pool:
             passed = list(pool.map(
-                lambda n: passes(n, args.folder, config, streams, args.program), alive))
+                lambda n: passes(n, args.folder, config, streams, args.programs), alive))
         alive = [n for n, p in zip(alive, passed) if p]
-        print(f"# {config}, {streams} streams: {len(drawn) - len(alive)} of {len(drawn)} found", flush=True)
+        what = "cases" if streams is None else f"{streams} streams"
+        print(f"# {config}, {what}: {len(drawn) - len(alive)} of {len(drawn)} found", flush=True)
 
     equivalent = read_equivalent()
     same = 0

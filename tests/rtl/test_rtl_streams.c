@@ -3,8 +3,8 @@
  * test_rtl_streams.c - random streams on the core's RTL, against the reference and the core in C
  *
  * Besides the tests of streams.h: counters and cycles are those of the core in C, cycle limits are
- * kept to the cycle, a stop ends a run at any time, and a state is saved and restored byte for
- * byte by either core.
+ * kept to the cycle, a stop ends a run at any time, a run does not rely on what a halted one had
+ * begun, and a state is saved and restored byte for byte by either core.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,6 +183,40 @@ static void check_another(struct streams *s)
 	streams_check_valid(s, 0);
 }
 
+/*
+ * Run instructions of its own on one core, in place of the stream in hand. Scratchpads stay as they
+ * are.
+ */
+static enum core_result run_insns(struct streams *s, unsigned int w, const struct insn *insns,
+				  uint32_t count, uint64_t limit, struct core_fault *fault)
+{
+	struct cores *c = s->self;
+	uint32_t addr = gen_insn_addr(s->gen);
+	struct core_stats stats;
+
+	for (uint32_t i = 0; i < count; i++)
+		insn_to_bytes(insns[i], c->mem[w].bytes + (addr - s->base) + (size_t)16 * i);
+	return core_run(c->core[w], &flat_ops, &c->mem[w], addr, count, limit, &stats, fault);
+}
+
+/* The first instruction alone takes more cycles than the limit. */
+static void check_least_limit(struct streams *s)
+{
+	struct insn_move move = {
+		.opcode = INSN_LOAD, .memory = INSN_INP, .y_size = 1, .x_size = 1, .x_stride = 1,
+		.dram_base = s->base / insn_element_bytes(s->cfg, INSN_INP),
+	};
+	const struct insn insn = insn_move(&move);
+	struct core_fault fault;
+
+	for (unsigned int w = 0; w < WAYS; w++) {
+		assert_int_equal(run_insns(s, w, &insn, 1, 0, &fault), CORE_DONE);
+		assert_int_equal(run_insns(s, w, &insn, 1, 1, &fault), CORE_FAULT);
+		assert_int_equal(fault.reason, VTA_FAULT_CYCLES);
+		assert_int_equal(fault.insn_index, 0);
+	}
+}
+
 /* A run of exactly so many cycles is allowed, of one more is not. */
 static void test_cycle_limit(struct streams *s)
 {
@@ -209,6 +243,50 @@ static void test_cycle_limit(struct streams *s)
 			streams_fail(s, "limit of %" PRIu64 " not kept", c->cycle_limit);
 		c->cycle_limit = 0;
 		check_another(s);
+		check_least_limit(s);
+	}
+}
+
+/*
+ * A LOAD faults while GEMM's micro-ops are looked at for their largest index, which the last one
+ * has. The next run looks at all of them again.
+ */
+static void test_halt(struct streams *s)
+{
+	struct cores *c = s->self;
+	const uint32_t uops = 1u << insn_log_uop_depth(s->cfg), at = 4096;
+	const uint32_t last = (1u << insn_log_acc_depth(s->cfg)) - 1;
+	struct insn_loop loop = { .opcode = INSN_GEMM, .reset = true, .uop_end = uops,
+				  .iter_out = 1, .iter_in = 1 };
+	struct insn insns[3];
+	struct core_fault fault;
+
+	streams_begin(s, 2, false);	/* memory does not stall */
+	if (uops < 128)			/* they are looked at before the LOAD faults */
+		return;
+	insns[0] = insn_move(&(struct insn_move){
+		.opcode = INSN_LOAD, .memory = INSN_UOP, .flags = INSN_PUSH_PREV, .y_size = 1,
+		.x_size = uops, .x_stride = uops, .dram_base = (s->base + at) / 4 });
+	insns[1] = insn_move(&(struct insn_move){
+		.opcode = INSN_LOAD, .memory = INSN_INP, .flags = INSN_POP_NEXT, .y_size = 1,
+		.x_size = 1, .x_stride = 1 });
+	insns[2] = insn_loop(s->cfg, &loop);
+	loop.iter_out = 2;
+	loop.dst_out = 1;
+	for (unsigned int w = 0; w < WAYS; w++) {
+		const struct insn beyond = insn_loop(s->cfg, &loop);
+
+		for (uint32_t u = 0; u < uops; u++) {
+			uint32_t uop = insn_uop(s->cfg, u == uops - 1 ? last : 0, 0, 0, 0);
+
+			memcpy(c->mem[w].bytes + at + (size_t)4 * u, &uop, sizeof(uop));
+		}
+		assert_int_equal(run_insns(s, w, insns, 3, 0, &fault), CORE_FAULT);
+		assert_int_equal(fault.reason, VTA_FAULT_PAGE);
+		assert_int_equal(fault.insn_index, 1);
+		assert_int_equal(run_insns(s, w, &beyond, 1, 0, &fault), CORE_FAULT);
+		assert_int_equal(fault.reason, VTA_FAULT_BOUNDS);
+		assert_int_equal(fault.insn_index, 0);
 	}
 }
 
@@ -381,6 +459,24 @@ struct states {
 	uint32_t size;
 };
 
+static void states_init(struct streams *s, struct states *states)
+{
+	uint8_t *image;
+
+	states->size = core_state_size(s->cfg);
+	image = calloc(1, states->size);
+	assert_non_null(image);
+	for (unsigned int w = 0; w < WAYS; w++)
+		flat_init(&states->mem[w], STREAMS_BASE, states->size, image);
+	free(image);
+}
+
+static void states_free(struct states *states)
+{
+	for (unsigned int w = 0; w < WAYS; w++)
+		flat_free(&states->mem[w]);
+}
+
 static void save_states(struct streams *s, struct states *states)
 {
 	struct cores *c = s->self;
@@ -436,15 +532,12 @@ static void check_state_fault(struct streams *s, struct states *states, move_fn 
 static void test_state(struct streams *s)
 {
 	struct cores *c = s->self;
-	struct states states = { .size = core_state_size(s->cfg) };
-	const uint32_t sizes[] = { 0, STATE_HEADER, states.size - 1, STATE_HEADER };
-	uint8_t *image = calloc(1, states.size);
+	const uint32_t size = core_state_size(s->cfg);
+	const uint32_t sizes[] = { 0, STATE_HEADER, size - 1, STATE_HEADER };
 	struct core_fault fault;
+	struct states states;
 
-	assert_non_null(image);
-	for (unsigned int w = 0; w < WAYS; w++)
-		flat_init(&states.mem[w], STREAMS_BASE, states.size, image);
-	free(image);
+	states_init(s, &states);
 	for (uint64_t n = 0; n < (streams_seeds() + 4) / 5; n++) {
 		streams_begin(s, streams_first() + n, false);
 		gen_valid(s->gen, &s->stream);
@@ -468,30 +561,66 @@ static void test_state(struct streams *s)
 		}
 		check_another(s);
 	}
+	states_free(&states);
+}
+
+/* LOAD the last element of each scratchpad, so that a save moves all of them. */
+static void use_all(struct streams *s)
+{
+	static const enum insn_memory memories[] = { INSN_UOP, INSN_WGT, INSN_INP, INSN_ACC };
+	const unsigned int log_depth[] = {
+		insn_log_uop_depth(s->cfg), insn_log_wgt_depth(s->cfg),
+		insn_log_inp_depth(s->cfg), insn_log_acc_depth(s->cfg)
+	};
+	struct insn insns[4];
+	struct core_fault fault;
+
+	for (size_t m = 0; m < 4; m++)
+		insns[m] = insn_move(&(struct insn_move){
+			.opcode = INSN_LOAD, .memory = memories[m], .y_size = 1, .x_size = 1,
+			.x_stride = 1, .sram_base = (1u << log_depth[m]) - 1,
+			.dram_base = s->base / insn_element_bytes(s->cfg, memories[m]) });
 	for (unsigned int w = 0; w < WAYS; w++)
-		flat_free(&states.mem[w]);
+		assert_int_equal(run_insns(s, w, insns, 4, 0, &fault), CORE_DONE);
+}
+
+static void renew_rtl(struct streams *s)
+{
+	struct cores *c = s->self;
+
+	core_free(c->core[WAY_RTL]);
+	c->core[WAY_RTL] = core_new_model(s->cfg, rtl_model(s->cfg));
+	assert_non_null(c->core[WAY_RTL]);
 }
 
 /* The scratchpads of a core that has just been made are zero, whatever its registers had been. */
 static void test_fresh(struct streams *s)
 {
-	struct cores *c = s->self;
+	struct states states;
 
 	for (unsigned int wgt = 0; wgt < 2; wgt++) {
+		/* A dump of very many weights would be too long. */
+		if (wgt && insn_log_wgt_depth(s->cfg) > insn_log_acc_depth(s->cfg) + 6)
+			continue;
 		streams_begin(s, streams_first() + wgt, false);
-		core_free(c->core[WAY_RTL]);
-		c->core[WAY_RTL] = core_new_model(s->cfg, rtl_model(s->cfg));
-		assert_non_null(c->core[WAY_RTL]);
+		renew_rtl(s);
 		gen_dump(s->gen, wgt, &s->stream);
 		streams_check_valid(s, 0);
 	}
+
+	streams_begin(s, streams_first(), false);
+	renew_rtl(s);
+	use_all(s);
+	states_init(s, &states);
+	save_states(s, &states);
+	states_free(&states);
 }
 
 int main(void)
 {
 	static const struct streams_test tests[] = {
 		{ "fresh", test_fresh },
-		{ "cycle_limit", test_cycle_limit }, { "stop", test_stop },
+		{ "cycle_limit", test_cycle_limit }, { "stop", test_stop }, { "halt", test_halt },
 		{ "edge", test_edge }, { "state", test_state }, { NULL, NULL }
 	};
 	static const struct target cores = {
