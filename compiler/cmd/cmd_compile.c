@@ -72,6 +72,8 @@ static const char help[] =
 	"      --merge=WHAT       convolutions that are added as one: auto, no or sums\n"
 	"      --functions=HOW    formulas of functions, of few cycles or hardly less exact than\n"
 	"                         rounding: auto, fast or exact\n"
+	"      --padding=WITH     inputs of convolutions that pad have the zero point 0, or any\n"
+	"                         around them: auto, zero or point\n"
 	"      --precision=[NODE=]BITS  bits of the results of convolutions and products, of all\n"
 	"                         or of NODE: 8, 16 (two tensors, where that is possible), or\n"
 	"                         auto: 16 where it gains most\n"
@@ -264,6 +266,7 @@ static int parse(struct compile *c, int argc, char **argv)
 		{ CLI_WORD("split", &q->split) },
 		{ CLI_WORD("merge", &q->merge) },
 		{ CLI_WORD("functions", &q->functions) },
+		{ CLI_WORD("padding", &q->padding) },
 		{ .name = "precision", .set = set_precision, .to = c },
 		{ .name = "extra-cycles", .set = set_percent, .to = &q->extra_cycles },
 		{ CLI_FLAG("power-of-two", &q->power_of_two) },

@@ -57,6 +57,12 @@ enum vtac_merge { VTAC_MERGE_AUTO, VTAC_MERGE_NONE, VTAC_MERGE_SUMS };
 enum vtac_functions { VTAC_FUNCTIONS_AUTO, VTAC_FUNCTIONS_FAST, VTAC_FUNCTIONS_EXACT };
 
 /*
+ * Inputs of convolutions that pad have the zero point 0, or others where these give finer steps:
+ * the card has them around the input.
+ */
+enum vtac_padding { VTAC_PADDING_AUTO, VTAC_PADDING_ZERO, VTAC_PADDING_POINT };
+
+/*
  * Tensors of sums have 8 bits, or 16 as two tensors where that is possible (precision.c); AUTO:
  * where it gains most
  */
@@ -77,6 +83,8 @@ struct vtac_quant_options {
 	enum vtac_split split;
 	enum vtac_merge merge;
 	enum vtac_functions functions;	/* AUTO: and may leave some to the CPU */
+	enum vtac_padding padding;
+	float padding_gain;		/* found: noise, in dB, that the other one has more; or 0 */
 	enum vtac_precision precision;
 	unsigned int extra_cycles;	/* of all, in percent, that AUTO may add; 0: 25 */
 	unsigned int random_inputs;	/* images are so many made up ones; 0: the user's */

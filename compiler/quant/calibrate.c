@@ -4,7 +4,8 @@
  * candidate goes through the passes behind this one with a calibration set, and its error is
  * measured on an evaluation set of other images. The search takes one option after the other: first
  * layers whole or in two parts, then the equalisation of channels, residuals added to sums or to
- * outputs, the ranges of activations, and the formulas of functions. The last step leaves functions
+ * outputs, the ranges of activations, zero points around inputs of convolutions that pad, and the
+ * formulas of functions. The last step leaves functions
  * to the CPU that would cost the network's outputs much of their accuracy on the card.
  *
  * Candidates whose nodes are the same share one graph whose stats were counted: those of equalised
@@ -61,6 +62,7 @@ struct search {
 	struct vtac_quant_options best;
 	struct noise least;		/* with it */
 	struct vtac_known known;	/* floats of the evaluation set */
+	bool pads, best_pads;		/* has the last, the best zero points around inputs? */
 	unsigned int done, most;	/* candidates: evaluated, at most */
 };
 
@@ -245,6 +247,15 @@ static bool is_precise(const struct vtac_graph *g)
 	return false;
 }
 
+/* Has a convolution of @g another zero point around its input than the file's? */
+static bool has_padding_point(const struct vtac_graph *g)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->post.around && !vtac_is_given(g->nodes[i]->in[0]))
+			return true;
+	return false;
+}
+
 /* Returns 0 with *noise, 1 if the candidate cannot be quantised, or -1. */
 static int evaluate(struct search *t, const struct vtac_quant_options *how, struct noise *noise)
 {
@@ -268,6 +279,7 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 		err = vtac_measure(t->g, g, &opt, &t->eval, &t->known, &a);
 	if (!err)
 		*noise = (struct noise) { noise_of(g, &a), noise_of_outputs(g, &a) };
+	t->pads = !err && has_padding_point(g);
 	/* Of a precise tensor, the CPU gets two that have no meaning alone. */
 	if (!err && is_precise(g))
 		noise->card = noise->outputs;
@@ -302,6 +314,7 @@ static int take_if_better(struct search *t, struct vtac_quant_options how, doubl
 	if (!ret && noise.card < t->least.card * better) {
 		t->best = how;
 		t->least = noise;
+		t->best_pads = t->pads;
 	}
 	drop_others(t);
 	return 0;
@@ -359,6 +372,38 @@ static int search_range(struct search *t, const struct vtac_quant_options *asked
 
 	how.range = how.range == VTAC_RANGE_MSE ? VTAC_RANGE_MAX : VTAC_RANGE_MSE;
 	return asked->range == VTAC_RANGE_AUTO ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
+}
+
+/* Noise against noise, in dB */
+static float decibels(double noise, double other)
+{
+	return noise > 0 && other < INFINITY ? (float)(10 * log10(other / noise)) : 0;
+}
+
+/*
+ * Zero points around inputs give finer steps there, and the outputs of most networks less noise,
+ * but not of all. They have to be better beyond chance, as zeros are the simpler program.
+ */
+static int search_padding(struct search *t, const struct vtac_quant_options *asked)
+{
+	struct vtac_quant_options how = t->best;
+	struct noise noise;
+	int ret;
+
+	if (asked->padding != VTAC_PADDING_AUTO || !t->best_pads)
+		return 0;
+	how.padding = VTAC_PADDING_ZERO;
+	ret = evaluate(t, &how, &noise);
+	if (ret)
+		return ret < 0 ? -1 : 0;
+	if (noise.card * BETTER < t->least.card) {
+		how.padding_gain = decibels(noise.card, t->least.card);
+		t->best = how;
+		t->least = noise;
+	} else {
+		t->best.padding_gain = decibels(t->least.card, noise.card);
+	}
+	return 0;
 }
 
 /* ---- functions of one tensor ---- */
@@ -538,7 +583,22 @@ static struct vtac_quant_options default_options(const struct vtac_graph *g,
 		how.merge = VTAC_MERGE_SUMS;
 	if (how.functions == VTAC_FUNCTIONS_AUTO)
 		how.functions = VTAC_FUNCTIONS_FAST;
+	if (how.padding == VTAC_PADDING_AUTO)
+		how.padding = VTAC_PADDING_POINT;
 	return how;
+}
+
+/* Can there be zero points around inputs? */
+static bool may_pad_with_points(const struct vtac_graph *g, const struct vtac_quant_options *asked)
+{
+	for (unsigned int i = 0; i < g->n_nodes; i++) {
+		const struct vtac_node *node = g->nodes[i];
+
+		if (node->op == VTAC_CONV && node->device == VTAC_CARD && !node->attr.conv.spare &&
+		    !vtac_is_given(node->in[0]) && vtac_has_padding(&node->attr.conv.window))
+			return !asked->no_zero_points && !asked->power_of_two;
+	}
+	return false;
 }
 
 static bool has_auto(const struct vtac_graph *g, const struct vtac_quant_options *asked)
@@ -546,6 +606,7 @@ static bool has_auto(const struct vtac_graph *g, const struct vtac_quant_options
 	return asked->range == VTAC_RANGE_AUTO || asked->residual == VTAC_RESIDUAL_AUTO ||
 	       asked->equalise == VTAC_EQUALISE_AUTO || asked->split == VTAC_SPLIT_AUTO ||
 	       asked->precision == VTAC_PRECISION_AUTO ||
+	       (asked->padding == VTAC_PADDING_AUTO && may_pad_with_points(g, asked)) ||
 	       (asked->functions == VTAC_FUNCTIONS_AUTO && has_card_functions(g));
 }
 
@@ -604,7 +665,9 @@ static unsigned int count_candidates(const struct search *t, const struct vtac_q
 	return 1u + (asked->split == VTAC_SPLIT_AUTO && vtac_can_channel_split(t->g)) +
 	       2 * (asked->equalise == VTAC_EQUALISE_AUTO) +
 	       (asked->residual == VTAC_RESIDUAL_AUTO && has_residuals(t->g)) +
-	       (asked->range == VTAC_RANGE_AUTO) + 2 * functions;
+	       (asked->range == VTAC_RANGE_AUTO) +
+	       (asked->padding == VTAC_PADDING_AUTO && may_pad_with_points(t->g, asked)) +
+	       2 * functions;
 }
 
 static int find_best(struct search *t, const struct vtac_quant_options *asked)
@@ -612,8 +675,8 @@ static int find_best(struct search *t, const struct vtac_quant_options *asked)
 	t->most = count_candidates(t, asked);
 	if (has_auto(t->g, asked) && t->eval.count &&
 	    (search_defaults(t, asked) || search_split(t, asked) || search_equalise(t, asked) ||
-	     search_residual(t, asked) || search_range(t, asked) || search_formulas(t, asked) ||
-	     search_devices(t, asked) || search_precision(t, asked)))
+	     search_residual(t, asked) || search_range(t, asked) || search_padding(t, asked) ||
+	     search_formulas(t, asked) || search_devices(t, asked) || search_precision(t, asked)))
 		return -1;
 	return 0;
 }
@@ -624,17 +687,25 @@ const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf)
 	static const char *const residuals[] = { "auto", "to sums", "to outputs" };
 	static const char *const equal[] = { "auto", "no", "half", "full" };
 	static const char *const split[] = { "auto", "no", "first", "early" };
-	char random[64] = "";
+	const bool no = how->padding == VTAC_PADDING_ZERO;
+	char random[64] = "", padding[64] = "";
 
+	if (no || how->padding_gain != 0)
+		snprintf(padding, sizeof(padding), ", zero points around inputs: %s",
+			 no ? "no" : "yes");
+	if (how->padding_gain != 0)
+		snprintf(padding + strlen(padding), sizeof(padding) - strlen(padding),
+			 " (%s: %+.1f dB of noise)", no ? "yes" : "no",
+			 (double)how->padding_gain);
 	if (how->random_inputs)
 		snprintf(random, sizeof(random), ", of %u random inputs: accuracy not known",
 			 how->random_inputs);
 	snprintf(buf, VTAC_QUANT_TEXT,
-		 "range %s, residuals added %s, channels equalised: %s, layers split: %s%s%s%s",
+		 "range %s, residuals added %s, channels equalised: %s, layers split: %s%s%s%s%s",
 		 ranges[how->range], residuals[how->residual], equal[how->equalise],
 		 split[how->split], how->merge == VTAC_MERGE_SUMS ? ", sums merged" : "",
 		 how->functions == VTAC_FUNCTIONS_EXACT ? ", functions exact" : "",
-		 random);
+		 padding, random);
 	return buf;
 }
 

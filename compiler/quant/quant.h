@@ -35,7 +35,7 @@ struct vtac_stats {
 /* The range of bins, in greatest values: that is in the last bin. */
 #define VTAC_STATS_MARGIN	1.01f
 
-#define VTAC_QUANT_TEXT	240	/* bytes of a buffer for this: */
+#define VTAC_QUANT_TEXT	300	/* bytes of a buffer for this: */
 /* Write the options to @buf, for a report. */
 const char *vtac_quant_text(const struct vtac_quant_options *how, char *buf);
 

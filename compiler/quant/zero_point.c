@@ -3,7 +3,8 @@
  * The pass `zero_point`: scales (scales.c) and zero points. A tensor whose values lie on one side
  * of 0 wastes half of the integers if its zero point is 0. A non-zero zero point is used if every
  * producer and consumer supports it exactly: sums fold it into their bias, and have it around their
- * input, or spare channels (pad_channels.c). Products of two tensors do not support it.
+ * input if `calibrate` found that better, or spare channels (pad_channels.c). Products of two
+ * tensors do not support it.
  */
 #include <math.h>
 
@@ -26,6 +27,13 @@ static bool are_near(const struct quantiser *q, const struct vtac_node *node)
 	return most <= least * APART_MAX;
 }
 
+/* A file's zero points stay. */
+static bool may_pad(const struct quantiser *q, const struct vtac_node *node)
+{
+	return q->how.padding != VTAC_PADDING_ZERO || node->attr.conv.spare ||
+	       vtac_is_given(node->in[0]) || !vtac_has_padding(&node->attr.conv.window);
+}
+
 static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 {
 	switch (node->op) {
@@ -34,6 +42,7 @@ static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 	case VTAC_ADD:
 		return are_near(q, node);
 	case VTAC_CONV:
+		return may_pad(q, node);
 	case VTAC_GEMM:
 		return true;
 	case VTAC_CLIP:

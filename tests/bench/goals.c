@@ -97,6 +97,7 @@ static void compile(const char *path, const struct vtaops_core *core, struct pla
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
 		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE,
 		.merge = VTAC_MERGE_SUMS, .functions = VTAC_FUNCTIONS_FAST,
+		.padding = VTAC_PADDING_POINT,
 	};
 	const struct vtac_images images = { .count = IMAGES, .read = read_noise };
 	const struct vtac_options opt = {

@@ -22,7 +22,8 @@ SIZE = 6
 IMAGES = 4
 LEAST_DB = 20
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None	# each output is synced
-CHOSEN = ["--range=max", "--equalise=no", "--split=no", "--residual=sum", "--merge=no"]
+CHOSEN = ["--range=max", "--equalise=no", "--split=no", "--residual=sum", "--merge=no",
+          "--padding=point"]
 
 random = np.random.RandomState(3)
 

@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 		{ "calib", 1, NULL, 'c' }, { "range", 1, NULL, 'r' }, { "residual", 1, NULL, 'a' },
 		{ "per-tensor", 0, NULL, 'p' }, { "power-of-two", 0, NULL, '2' },
 		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' },
-		{ "nearest", 0, NULL, 'N' },
+		{ "nearest", 0, NULL, 'N' }, { "padding", 1, NULL, 'd' },
 		{ "layers", 0, NULL, 'l' }, { "equalise", 1, NULL, 'u' }, { "split", 1, NULL, 's' },
 		{ "merge", 1, NULL, 'm' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
@@ -468,6 +468,10 @@ int main(int argc, char **argv)
 			break;
 		case 'b':
 			how.no_bias_correction = true;
+			break;
+		case 'd':
+			how.padding = !strcmp(optarg, "zero") ? VTAC_PADDING_ZERO :
+				      VTAC_PADDING_POINT;
 			break;
 		case 'N':
 			how.nearest = true;

@@ -2,7 +2,7 @@
 /*
  * Test of zero points of what padded convolutions read: depthwise and other ones, with any strides
  * and pads, on cores of different blocks and widths. They are chosen, the card computes what the
- * interpreter does, and the steps are half as wide.
+ * interpreter does, and the steps are half as wide. The compiler chooses them by their noise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +50,8 @@ static int input(void *priv, const struct vtac_tensor *t, void *data)
 }
 
 static struct vtac_tensor *add_conv(struct vtac_graph *g, const char *name, struct vtac_tensor *x,
-				    const struct shape *s, float least)
+				    const struct shape *s, float least,
+				    float most)
 {
 	struct vtac_node *conv = vtac_node_new(g, VTAC_CONV, name, 2, 1);
 	int64_t w_dims[4] = { CHANNELS, x->dims[1] / s->groups, s->kernel, s->kernel };
@@ -70,7 +71,7 @@ static struct vtac_tensor *add_conv(struct vtac_graph *g, const char *name, stru
 			    .dilation = { 1, 1 } }, .groups = s->groups };
 	memcpy(conv->attr.conv.window.pad, s->pad, sizeof(s->pad));
 	if (least > -INFINITY)
-		conv->act = (struct vtac_activation) { VTAC_ACT_CLIP, least, INFINITY, 0 };
+		conv->act = (struct vtac_activation) { VTAC_ACT_CLIP, least, most, 0 };
 	vtac_node_set_out(conv, 0, y);
 	if (vtac_node_set_in(g, conv, 0, x) ||
 	    vtac_node_set_in(g, conv, 1,
@@ -80,8 +81,8 @@ static struct vtac_tensor *add_conv(struct vtac_graph *g, const char *name, stru
 	return y;
 }
 
-/* A layer whose results are not negative, and @s, which reads them. */
-static struct vtac_graph *network(const struct shape *s)
+/* A layer whose results are limited, and @s, which reads them. */
+static struct vtac_graph *network(const struct shape *s, float least, float most)
 {
 	const struct shape first = { 1, 1, { 0 }, 1 };
 	struct vtac_graph *g = vtac_graph_new(0);
@@ -89,8 +90,9 @@ static struct vtac_graph *network(const struct shape *s)
 	struct vtac_tensor *x = vtac_tensor_shaped(g, "x", VTAC_F32, 4, dims);
 
 	if (vtac_graph_input(g, x) ||
-	    vtac_graph_output(g, add_conv(g, "around", add_conv(g, "relu", x, &first, 0), s,
-					  -INFINITY)))
+	    vtac_graph_output(g, add_conv(g, "around",
+					  add_conv(g, "first", x, &first, least, most), s,
+					  -INFINITY, INFINITY)))
 		fail_msg("%s", g->error.text);
 	return g;
 }
@@ -124,10 +126,11 @@ static float step_of(const struct shape *s, const struct core_config *cfg, bool 
 	const struct vtac_images images = { .count = 4, .read = read_image };
 	const struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .equalise = VTAC_EQUALISE_NONE,
-		.residual = VTAC_RESIDUAL_FUSED, .no_zero_points = !zero_points };
+		.residual = VTAC_RESIDUAL_FUSED,
+		.padding = zero_points ? VTAC_PADDING_POINT : VTAC_PADDING_ZERO };
 	const struct vtac_options opt = { .core = native_core(cfg), .no_prune = true,
 					  .images = &images, .quant = &how };
-	struct kept want = { network(s), NULL };
+	struct kept want = { network(s, 0, INFINITY), NULL };
 	const struct vtac_interp io = { .input = input, .tensor = keep, .priv = &want };
 	struct vtac_graph *g = want.g;
 	const int least = -(1 << ((1 << cfg->log_inp_width) - 1));
@@ -163,4 +166,37 @@ TEST(padded_layers_read_zero_points)
 		for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
 			assert_true(step_of(&shapes[i], &cores[c], true) <
 				    0.6f * step_of(&shapes[i], &cores[c], false));
+}
+
+/* Of the network whose first layer has these limits: with all else given */
+static enum vtac_padding chosen(float least, float most, char *text)
+{
+	const struct vtac_images images = { .count = 6, .read = read_image };
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE,
+		.residual = VTAC_RESIDUAL_FUSED };
+	const struct vtac_options opt = { .core = native_core(&cores[0]), .no_prune = true,
+					  .images = &images, .quant = &how };
+	struct vtac_graph *g = network(&shapes[0], least, most);
+	enum vtac_padding padding;
+
+	if (vtac_run_passes(g, &opt, NULL))
+		fail_msg("%s", g->error.text);
+	padding = g->how->padding;
+	assert_int_equal(find(g, "around")->post.around != 0, padding == VTAC_PADDING_POINT);
+	vtac_quant_text(g->how, text);
+	print_message("# from %g to %g: %s\n", (double)least, (double)most, text);
+	vtac_graph_free(g);
+	return padding;
+}
+
+/* Half as wide steps are worth it, those that are hardly finer are not. */
+TEST(zero_points_around_inputs_are_chosen_by_their_noise)
+{
+	char text[VTAC_QUANT_TEXT];
+
+	assert_int_equal(chosen(0, INFINITY, text), VTAC_PADDING_POINT);
+	assert_non_null(strstr(text, "zero points around inputs: yes (no: +"));
+	assert_int_equal(chosen(-1.2f, 1.6f, text), VTAC_PADDING_ZERO);
+	assert_non_null(strstr(text, "zero points around inputs: no (yes: "));
 }

@@ -193,6 +193,7 @@ static struct vtac_quant_options quantisation(uint64_t seed)
 		.functions = (enum vtac_functions)(seed / 7 % 3),
 		.per_tensor = seed / 11 % 4 == 0, .power_of_two = seed / 13 % 4 == 0,
 		.no_zero_points = seed / 17 % 3 == 0,
+		.padding = seed / 23 % 4 ? VTAC_PADDING_POINT : VTAC_PADDING_ZERO,
 		.precision = seed / 2 % 2 ? VTAC_PRECISION_16 : VTAC_PRECISION_8,
 	};
 }
