@@ -166,12 +166,12 @@ static void quantise(struct trial *trial, struct vtac_options opt)
 
 	opt.images = &images;
 	trial->g->how = &how;
-	if (vtac_mark_precise(trial->g, &opt) || vtac_split_residuals(trial->g) ||
-	    vtac_pass_gptq(trial->g, &opt) || vtac_pass_stats(trial->g, &opt) ||
-	    vtac_pass_residual(trial->g, &opt) || vtac_pass_precision(trial->g, &opt) ||
-	    vtac_pass_zero_point(trial->g, &opt) || vtac_pass_requantize(trial->g, &opt) ||
-	    vtac_pass_quantise(trial->g, &opt) || vtac_pass_schedule(trial->g, &opt) ||
-	    vtac_graph_verify(trial->g, 0, 1))
+	vtac_mark_precise(trial->g, &opt);
+	if (vtac_split_residuals(trial->g) || vtac_pass_gptq(trial->g, &opt) ||
+	    vtac_pass_stats(trial->g, &opt) || vtac_pass_residual(trial->g, &opt) ||
+	    vtac_pass_precision(trial->g, &opt) || vtac_pass_zero_point(trial->g, &opt) ||
+	    vtac_pass_requantize(trial->g, &opt) || vtac_pass_quantise(trial->g, &opt) ||
+	    vtac_pass_schedule(trial->g, &opt) || vtac_graph_verify(trial->g, 0, 1))
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
 			 trial->g->error.text);
 	trial->g->how = NULL;
