@@ -351,7 +351,7 @@ TEST_F(cost, all_of_several_is_one_wakeup)
 	for (unsigned int i = 0; i < QUEUES; i++) {
 		open_gate(self, i, 1);
 		EXPECT_COUNT(interrupts + i + 1,
-			  card_counter_reaches("interrupts", interrupts + i + 1));
+			     card_counter_reaches("interrupts", interrupts + i + 1));
 		sleep_ms(5);
 	}
 	EXPECT_COUNT(1, (uint64_t)sleeper_end(&s));
