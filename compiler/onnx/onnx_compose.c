@@ -188,6 +188,11 @@ static int read_sizes(struct onnx_node *n, unsigned int i, int64_t sizes[2])
 	return 0;
 }
 
+static bool in_range(int64_t v, int64_t least)
+{
+	return v >= least && v <= INT32_MAX;
+}
+
 static int read_blocks(struct onnx_node *n, struct blocks *b)
 {
 	size_t axes, first;
@@ -207,13 +212,9 @@ static int read_blocks(struct onnx_node *n, struct blocks *b)
 		b->pad[2 + first + i] = pads[axes + i];
 	}
 	for (int i = 0; i < 2; i++) {
-		const int64_t v[] = { b->dilation[i], b->stride[i], b->pad[i] + 1,
-				      b->pad[2 + i] + 1 };
-
-		for (int k = 0; k < 4; k++)
-			if (v[k] < 1 || v[k] > INT32_MAX)
-				return onnx_fail(n, "A stride, pad or dilation of it is out of "
-						 "range.");
+		if (!in_range(b->dilation[i], 1) || !in_range(b->stride[i], 1) ||
+		    !in_range(b->pad[i], 0) || !in_range(b->pad[2 + i], 0))
+			return onnx_fail(n, "A stride, pad or dilation of it is out of range.");
 		b->count[i] = b->image[i] + b->pad[i] + b->pad[2 + i] -
 			      b->dilation[i] * (b->kernel[i] - 1) - 1;
 		if (b->count[i] < 0)

@@ -211,6 +211,10 @@ def numbers():
             model(node("ConvTranspose", "x k", "y", output_padding=[MOST, 0, 0]),
                   graph_input("x", FLOAT, 1, 1, 2, 2, 2), floats("k", [1, 3, 1, 1, 1]), Y),
             "out of range"),
+        "a Col2Im of much padding": (
+            model(node("Col2Im", "x i k", "y", pads=[MOST, 0, 0, 0]), integers("i", 2, 2),
+                  integers("k", 1, 1), graph_input("x", FLOAT, 1, 1, 4), Y, opset=18),
+            "out of range"),
         "an EyeLike far from the diagonal": (
             model(node("EyeLike", "c", "e", k=MOST), node("Add", "x e", "y"), floats("c", [4, 4]),
                   X4, Y), None),
