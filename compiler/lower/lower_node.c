@@ -127,7 +127,7 @@ static int pack_stage(struct lowering *l, const struct vtac_node *node)
 	       pack_vector(l, post->shift, channels, &c->shifts);
 }
 
-/* What is around the input of a convolution: its zero point, in each channel */
+/* Pack the zero point of each channel, which is around the input of a convolution. */
 static int pack_around(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtaops_core *core = &l->p->core;

@@ -93,7 +93,7 @@ void ops_load_around(struct vtaops_builder *b, const struct ops_region *r, uint3
 		fill(b, r->type, sram, r->rows * r->cols, dram);
 		return;
 	}
-	/* What is behind a row and before the next follows each other. */
+	/* The elements behind a row and those before the next are neighbours. */
 	for (uint32_t i = 0; i < y.within; i++) {
 		count += x.before;
 		fill(b, r->type, sram, count, dram);

@@ -187,8 +187,8 @@ TEST_F(cost, one_doorbell_for_a_batch_of_any_length)
 /* ---- Wake-ups ---- */
 
 /*
- * What is counted of waits: exactly @count, unless the machine paused for so long that a thread
- * slept anew, which counts once more for each queue that it waits for.
+ * Returns true if @seen, a count of waits, is exactly @count, or as much more as a pause of the
+ * machine explains: each second a thread sleeps anew, once for each queue that it waits for.
  */
 static bool is_count(const struct _test_data_cost *self, uint64_t count, uint64_t seen)
 {
