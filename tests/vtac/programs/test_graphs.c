@@ -21,6 +21,7 @@
 
 static uint64_t graphs = 500;
 #define CALIBRATE	4
+#define SHARES_FROM	200		/* so many have all that is drawn in its usual shares */
 
 /* Widths, batch, block, then buffers: uop, inp, wgt, acc. */
 static const struct core_config cores[] = {
@@ -349,10 +350,12 @@ static void count_devices(const struct vtac_graph *g, struct devices *count)
 }
 
 /* Many nodes are borders: quantised, packed, and back. Some cores have no products. */
-static void check_devices(const struct devices *count)
+static void check_devices(const struct devices *count, uint64_t models)
 {
 	print_message("# %u of %u nodes on the card, and %u of %u products of computed tensors\n",
 		      count->card, count->nodes, count->card_products, count->products);
+	if (models < SHARES_FROM)
+		return;
 	assert_true(5 * count->card > count->nodes);
 	assert_true(!count->products || 5 * count->card_products > 2 * count->products);
 }
@@ -566,8 +569,8 @@ TEST(card_is_the_interpreter_after_all_passes)
 	print_message("# %u results of 16 bits, %u convolutions of squares of positions\n",
 		      count.precise, count.squares);
 	print_message("# %u convolutions with zero points around their inputs\n", count.around);
-	if (first + 1 < end) {
-		check_devices(&count);
+	check_devices(&count, end - first);
+	if (end - first >= SHARES_FROM) {
 		assert_true(2 * count.precise > end - first);
 		assert_true(10 * count.squares > end - first);
 		assert_true(10 * count.around > end - first);
@@ -584,8 +587,7 @@ TEST(files_with_scales_need_no_images)
 		one_rounded(i, &count);
 	print_message("# %llu quantised models on %d cores in 3 orders, every tensor bit for bit\n",
 		      (unsigned long long)(end - first), CORES);
-	if (first + 1 < end)
-		check_devices(&count);
+	check_devices(&count, end - first);
 }
 
 int main(int argc, char **argv)
