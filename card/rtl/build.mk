@@ -12,8 +12,8 @@ RTL_SOURCES := $(wildcard card/rtl/core/*.sv) $(addprefix card/rtl/,model.cpp mo
 RTL_CARD_SOURCES := card/rtl/core/vta_isa_pkg.sv card/rtl/card/vta_card_pkg.sv \
 	$(filter-out %_pkg.sv,$(wildcard card/rtl/card/*.sv)) $(addprefix card/rtl/core/vta_,ram.sv fifo.sv)
 RTL_CONFIGS := $(basename $(notdir $(wildcard tests/emu/configs/*.json)))
-# The default configuration with short queues in the core, and one with all weights that there can be.
-RTL_DEPTHS := $(basename $(notdir $(wildcard tests/rtl/configs/*.json)))
+# Short queues in the core, all weights that there can be, and what the cases of tests/emu ask for.
+RTL_OTHERS := $(basename $(notdir $(wildcard tests/rtl/configs/*.json)))
 # $(call rtl-models,CONFIGURATIONS)
 rtl-models = $(1:%=$(RTL_DIR)/%.made)
 
@@ -35,7 +35,7 @@ rtl-deps:
 # A model takes some 40 seconds of a processor, once: it is kept in the cache by its content.
 rtl: rtl-deps  ## models of the core's RTL, for vta-emu --core=rtl; CONFIG=FILE for one of one's own
 	@echo 'building models of the RTL'
-	+@$(if $(CONFIG),card/rtl/model.sh $(CONFIG) $(RTL_DIR),$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)))
+	+@$(if $(CONFIG),card/rtl/model.sh $(CONFIG) $(RTL_DIR),$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_OTHERS)))
 
 # The emulated card whose card is RTL, and simulations of it by shape: queues, contexts, and log2 of the
 # memory's bytes. The tests have one shape, vta-emu without options the other.

@@ -91,6 +91,9 @@ static void open_target(struct bench *b, const struct core_config *cfg)
 	if (b->target == ON_MODEL) {
 		const struct core_model *model = isa_model(cfg);
 
+		/* A folder of one's own has the models that it has. */
+		if (!model && !getenv("VTA_RTL_DIR"))
+			fail_msg("no model of this configuration (make rtl)");
 		if (!model) {
 			print_message("no model of this configuration\n");
 			skip();

@@ -78,7 +78,7 @@ RTL_GRAPHS := 20
 .PHONY: check-rtl
 check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many streams, all cases, parts of the card
 	@echo 'building the models and the tests'
-	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_DEPTHS)) \
+	+@$(QUIETLY) $(call rtl-models,$(RTL_CONFIGS) $(RTL_OTHERS)) \
 		$(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa isa_streams core_run depths layers cards) \
 		$(if $(VTAC_HAVE),$(RTL_TEST_DIR)/test_rtl_graphs $(VTAC_BIN)) $(RTL_PARTS) \
 		$(call rtl-cards,$(RTL_CARD_SHAPES) $(RTL_BOOT_SHAPES)) \
