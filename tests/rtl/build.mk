@@ -74,7 +74,7 @@ CHECKS += "rtl-streams=tests/rtl/run.sh $(RTL_TEST_DIR)/test_rtl_streams" \
 RTL_STREAMS := 2400
 # Of the random work for both cards, with 25,000 descriptors each
 RTL_CARD_SEEDS := 1 2 3 4
-RTL_GRAPHS := 20
+RTL_GRAPHS := 60
 .PHONY: check-rtl
 check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many streams, all cases, parts of the card
 	@echo 'building the models and the tests'
@@ -100,6 +100,13 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		$(foreach s,$(RTL_CARD_SEEDS),"cards-$(s)=VTA_EMU=$(RTL_EMU) VTA_SEED=$(s) VTA_DESCRIPTORS=25000 \
 			VTA_RTL_STALLS=$(s) $(RTL_TEST_DIR)/test_rtl_cards") \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
+
+.PHONY: rtl-all
+rtl-all:  ## all that the RTL has to show: the digits on the core, check-rtl, and tables of clocks and area
+	+@$(MAKE) --no-print-directory demo CORE=rtl
+	+@$(MAKE) --no-print-directory check-rtl
+	@grep '^|' build/check-rtl/layers.log
+	+@$(MAKE) --no-print-directory rtl-report
 
 .PHONY: rtl-coverage
 rtl-coverage: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## lines and bits of the core's RTL that tests reach; KINDS=line: lines alone
