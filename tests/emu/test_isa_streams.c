@@ -482,6 +482,22 @@ CASE(deadlock_is_reported, ON_ALL)
 	}
 }
 
+/* Of three modules that wait, in any order and behind some instructions. */
+CASE(oldest_of_three_is_reported, ON_ALL)
+{
+	static const char orders[][4] = { "lcs", "lsc", "cls", "csl", "slc", "scl" };
+
+	for (uint32_t before = 0; before < 4; before++)
+		for (size_t o = 0; o < sizeof(orders) / sizeof(*orders); o++) {
+			for (uint32_t i = 0; i < before; i++)
+				add_nothing(b, 'c', 0);
+			for (size_t i = 0; i < 3; i++)
+				add_nothing(b, orders[o][i],
+					    orders[o][i] == 'l' ? INSN_POP_NEXT : INSN_POP_PREV);
+			run_fault(b, VTA_FAULT_DEADLOCK, VTA_ACCESS_NONE, before);
+		}
+}
+
 CASE(runs_start_without_tokens, ON_ALL)
 {
 	add_nothing(b, 'l', INSN_PUSH_NEXT);

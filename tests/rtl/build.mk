@@ -88,6 +88,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		$(foreach c,$(RTL_CONFIGS),"streams-$(c)=VTA_RTL_ONLY=$(c) VTA_STREAMS=$$(( $(RTL_STREAMS) \
 			/ $(words $(RTL_CONFIGS)) )) $(RTL_TEST_DIR)/test_rtl_streams") \
 		"streams-deep=VTA_CONFIGS=tests/rtl/configs/deep.json VTA_STREAMS=9 $(RTL_TEST_DIR)/test_rtl_streams" \
+		"streams-board=VTA_CONFIGS=tests/rtl/configs/board.json VTA_STREAMS=200 $(RTL_TEST_DIR)/test_rtl_streams" \
 		$(foreach t,isa isa_streams core_run depths,"$(t)=$(RTL_TEST_DIR)/test_rtl_$(t)") \
 		"layers=$(RTL_TEST_DIR)/test_rtl_layers" "coverage=tests/rtl/coverage.sh" "copy=$(RTL_TEST_DIR)/test_rtl_copy 2000" \
 		"arbiter=$(RTL_TEST_DIR)/test_rtl_arbiter 200000" \
@@ -112,7 +113,7 @@ rtl-all:  ## all that the RTL has to show: the digits on the core, check-rtl, an
 rtl-coverage: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## lines and bits of the core's RTL that tests reach; KINDS=line: lines alone
 	@tests/rtl/coverage.sh $(KINDS)
 
-# Changes of the RTL that the tests must find: a model of five configurations, and some 200 runs.
+# Changes of the RTL that the tests must find: a model of seven configurations, and some 200 runs.
 .PHONY: check-rtl-mutants
-check-rtl-mutants: test-deps rtl-deps $(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa_streams)  ## whether tests find changes of the core's RTL
+check-rtl-mutants: test-deps rtl-deps $(addprefix $(RTL_TEST_DIR)/test_rtl_,streams isa_streams depths)  ## whether tests find changes of the core's RTL
 	@tests/rtl/mutate.py

@@ -6,13 +6,13 @@ mutate.py - change one operator of the core's RTL at a time, and count the chang
 All mutants are in one copy of the RTL: an expression E with the mutants M7 and M9 becomes
 (number == 7 ? M7 : number == 9 ? M9 : E), and the environment's VTA_RTL_MUTANT is the number. So a
 configuration has one model, which Verilator compiles once. Mutants are drawn by a seed; each runs
-the random streams of a configuration, or the cases of tests/emu/test_isa_streams.c, until one fails,
-and those that pass run on the next configuration. A command that takes CLOCKS hangs, which ends the
-run; so do SECONDS of a processor.
+the random streams of a configuration, or another test, until one fails, and those that pass run on
+the next configuration. A command that takes CLOCKS hangs, which ends the run; so do SECONDS of a
+processor.
 
 --list prints the mutants. Those that pass are printed, to be looked at: the change has no effect, or
-only on the clocks that a run takes, or a test is missing. Those of mutants.txt are known to have no
-effect, and do not count. The status is 1 if fewer than --least percent of the others are found.
+only on the clocks that a run takes, or a test is missing. Those of mutants.txt are known to be of
+the first two kinds, and do not count. The status is 1 if fewer than --least percent of the others are found.
 
 --check has Verilator read the RTL with all mutants that there are, so that any can be drawn.
 """
@@ -30,10 +30,10 @@ from concurrent.futures import ThreadPoolExecutor
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 CORE = os.path.join(TOP, "card/rtl/core")
 EQUIVALENT = os.path.join(TOP, "tests/rtl/mutants.txt")
-# Configurations with numbers of streams, or None for the cases, in this order
-STAGES = [("tiny", 18), ("block4_wide_src", 18), ("batch2", 18), ("tiny", 240), ("default", None),
-          ("deep", 3)]
-CLOCKS = {"streams": "400000", "isa_streams": "4000000"}
+# Configurations with numbers of streams, or the name of another test, in this order
+STAGES = [("tiny", 18), ("block4_wide_src", 18), ("batch2", 18), ("tiny", 240),
+          ("default", "isa_streams"), ("deep", 3), ("board", 18), ("least", "depths")]
+CLOCKS = {"streams": "400000", "isa_streams": "4000000", "depths": "400000"}
 SECONDS = 60
 
 TOKEN = re.compile(r"""
@@ -268,8 +268,8 @@ def check(sources):
 
 
 def passes(number, folder, config, streams, programs):
-    """Returns true if so many streams of a configuration, or the cases, pass with a mutant."""
-    test = "isa_streams" if streams is None else "streams"
+    """Returns true if so many streams of a configuration, or another test, pass with a mutant."""
+    test = streams if isinstance(streams, str) else "streams"
     program = os.path.join(programs, f"test_rtl_{test}")
     env = dict(os.environ, VTA_RTL_MUTANT=str(number), VTA_RTL_DIR=folder, VTA_RTL_ONLY=config,
                VTA_CONFIGS=path_of(config), VTA_STREAMS=str(streams), VTA_RTL_CLOCKS=CLOCKS[test],
@@ -325,7 +325,7 @@ def main():
             passed = list(pool.map(
                 lambda n: passes(n, args.folder, config, streams, args.programs), alive))
         alive = [n for n, p in zip(alive, passed) if p]
-        what = "cases" if streams is None else f"{streams} streams"
+        what = streams if isinstance(streams, str) else f"{streams} streams"
         print(f"# {config}, {what}: {len(drawn) - len(alive)} of {len(drawn)} found", flush=True)
 
     equivalent = read_equivalent()

@@ -290,6 +290,33 @@ static void test_halt(struct streams *s)
 	}
 }
 
+/* Micro-ops are looked at once for loops that use the same ones, one after the other. */
+static void test_scan(struct streams *s)
+{
+	struct cores *c = s->self;
+	const uint32_t uops = 1u << insn_log_uop_depth(s->cfg);
+	const struct insn_loop loop = { .opcode = INSN_GEMM, .reset = true, .uop_end = uops,
+					.iter_out = 1, .iter_in = 1 };
+	const struct insn insns[] = { insn_loop(s->cfg, &loop), insn_loop(s->cfg, &loop) };
+	uint64_t clocks[2];
+	struct core_fault fault;
+
+	streams_begin(s, 2, false);	/* memory does not stall */
+	if (uops < 256)			/* the look takes longer than what a run begins with */
+		return;
+	for (uint32_t n = 0; n < 2; n++) {
+		uint64_t begin;
+
+		clear_cores(s);
+		begin = core_clocks(c->core[WAY_RTL]);
+		assert_int_equal(run_insns(s, WAY_RTL, insns, n + 1, 0, &fault), CORE_DONE);
+		clocks[n] = core_clocks(c->core[WAY_RTL]) - begin;
+	}
+	if (clocks[1] - clocks[0] + uops / 2 > clocks[0])
+		streams_fail(s, "%" PRIu64 " clocks, and for a further loop of the same micro-ops %"
+			     PRIu64, clocks[0], clocks[1] - clocks[0]);
+}
+
 /* stop() is asked between instructions, and ends the run. */
 static void test_stop(struct streams *s)
 {
@@ -528,6 +555,31 @@ static void check_state_fault(struct streams *s, struct states *states, move_fn 
 	}
 }
 
+/* Of elements in use, a state has no more than a scratchpad: a larger number means all of them. */
+static void check_more_than_all(struct streams *s, struct states *states)
+{
+	const unsigned int log_depth[] = {
+		insn_log_uop_depth(s->cfg), insn_log_inp_depth(s->cfg),
+		insn_log_wgt_depth(s->cfg), insn_log_acc_depth(s->cfg)
+	};
+	struct cores *c = s->self;
+	struct core_fault fault;
+
+	for (unsigned int m = 0; m < 8; m++) {
+		uint32_t used = m < 4 ? (1u << log_depth[m]) + 1 : -1u;
+
+		for (unsigned int w = 0; w < WAYS; w++) {
+			struct flat *mem = &states->mem[w];
+
+			memset(mem->bytes + 16, 0, states->size - 16);
+			memcpy(mem->bytes + 16 + (size_t)4 * (m % 4), &used, sizeof(used));
+			assert_int_equal(core_restore(c->core[w], &flat_ops, mem, mem->base,
+						      &fault), CORE_DONE);
+		}
+		save_states(s, states);
+	}
+}
+
 /* Each core takes over the other's state in the middle of a seed's streams, tokens with it. */
 static void test_state(struct streams *s)
 {
@@ -559,6 +611,8 @@ static void test_state(struct streams *s)
 			check_state_fault(s, &states, core_save, sizes[i], reasons[i]);
 			check_state_fault(s, &states, core_restore, sizes[i], reasons[i]);
 		}
+		if (!n)
+			check_more_than_all(s, &states);
 		check_another(s);
 	}
 	states_free(&states);
@@ -621,7 +675,8 @@ int main(void)
 	static const struct streams_test tests[] = {
 		{ "fresh", test_fresh },
 		{ "cycle_limit", test_cycle_limit }, { "stop", test_stop }, { "halt", test_halt },
-		{ "edge", test_edge }, { "state", test_state }, { NULL, NULL }
+		{ "scan", test_scan }, { "edge", test_edge }, { "state", test_state },
+		{ NULL, NULL }
 	};
 	static const struct target cores = {
 		.group = "RTL streams", .ways = WAYS, .names = way_names, .seed = 1,
