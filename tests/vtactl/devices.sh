@@ -74,6 +74,8 @@ check "status: a device that is not there is named" refused 2 'VTADEV_DEVICE=nos
 check "list: a device that is not there is named" refused 2 'VTADEV_DEVICE=nosuch: ' list
 unset VTADEV_DEVICE
 check "a configuration" prints '^    LOG_BLOCK +7$' status --all "soft:$top/tests/runtime/large.json"
+check "its queues of the core" json "[a[-1]['config'][n] for n in ('LOG_TOKENS', 'LOG_WAITING')] == [8, 9]" \
+	status --json "soft:$top/tests/rtl/configs/shallow.json"
 check "a configuration that is not there" refused 2 'no/such' status "soft:$dir/no/such"
 check "the nearest word" refused 2 'did you mean bench' program benhc x
 check "the nearest word, without a file" refused 2 'did you mean run' program rnu

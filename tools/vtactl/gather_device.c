@@ -29,7 +29,9 @@ static struct json_object *config_of(const struct vtadev_info *info)
 	add_number(config, "LOG_BLOCK", info->log_block);
 	add_number(config, "LOG_INP_BUFF_SIZE", info->log_inp_buff_size);
 	add_number(config, "LOG_INP_WIDTH", info->log_inp_width);
+	add_number(config, "LOG_TOKENS", info->log_tokens);
 	add_number(config, "LOG_UOP_BUFF_SIZE", info->log_uop_buff_size);
+	add_number(config, "LOG_WAITING", info->log_waiting);
 	add_number(config, "LOG_WGT_BUFF_SIZE", info->log_wgt_buff_size);
 	add_number(config, "LOG_WGT_WIDTH", info->log_wgt_width);
 	return config;
