@@ -162,11 +162,28 @@ struct part {
 	uint32_t in;
 };
 
+/* Whether each of @n micro-ops, a multiple of CORE_UOPS_AT_ONCE, has weights unlike the next. */
+static CORE_FOR_ALL_PROCESSORS bool all_change(const struct core_uop *uop, uint32_t n)
+{
+	uint16_t same[CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS] = { 0 }, any = 0;
+	const uint16_t *field = &uop->dst;
+	uint32_t i;
+
+	for (; n; n -= CORE_UOPS_AT_ONCE, field += CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS)
+		for (i = 0; i < CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS; i++)
+			same[i] |= field[i] == field[i + CORE_UOP_FIELDS];
+	for (i = 0; i < CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS; i += CORE_UOP_FIELDS)
+		any |= same[i + 2];	/* that of wgt */
+	return !any;
+}
+
 /* Micro-ops from @uop on, at most @most, whose weights differ from those of the next. */
 static uint32_t count_list(const struct core_uop *uop, uint32_t most)
 {
-	uint32_t n = 0;
+	uint32_t n = (most - 1) / CORE_UOPS_AT_ONCE * CORE_UOPS_AT_ONCE;
 
+	if (n < 2 * CORE_UOPS_AT_ONCE || uop[0].wgt == uop[1].wgt || !all_change(uop, n))
+		n = 0;
 	while (n + 1 < most && uop[n].wgt != uop[n + 1].wgt)
 		n++;
 	return n + 1 == most ? most : n;

@@ -40,6 +40,10 @@ struct core_uop {
 	uint16_t wgt;
 };
 
+/* As a row of fields: so many at a time, of which the compiler makes vectors. */
+#define CORE_UOP_FIELDS		(sizeof(struct core_uop) / sizeof(uint16_t))
+#define CORE_UOPS_AT_ONCE	16u
+
 /**
  * struct core_list - micro-ops of one row each, whose blocks of weights differ
  * @uop: the first one

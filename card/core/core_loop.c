@@ -34,21 +34,50 @@ struct core_index core_index_at(const struct vta_isa_loop *loop, uint32_t i, uin
 	};
 }
 
+static void add_most(struct core_index *most, uint16_t dst, uint16_t src, uint16_t wgt)
+{
+	most->dst = dst > most->dst ? dst : most->dst;
+	most->src = src > most->src ? src : most->src;
+	most->wgt = wgt > most->wgt ? wgt : most->wgt;
+}
+
+/* The largest fields of @n micro-ops, which are a multiple of CORE_UOPS_AT_ONCE. */
+static CORE_FOR_ALL_PROCESSORS
+void add_most_of_many(struct core_index *all, const struct core_uop *uop, uint32_t n)
+{
+	uint16_t most[CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS] = { 0 };
+	const uint16_t *field = &uop->dst;
+	uint32_t i;
+
+	for (; n; n -= CORE_UOPS_AT_ONCE, field += CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS)
+		for (i = 0; i < CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS; i++)
+			most[i] = most[i] > field[i] ? most[i] : field[i];
+	for (i = 0; i < CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS; i += CORE_UOP_FIELDS)
+		add_most(all, most[i], most[i + 1], most[i + 2]);
+}
+
+static struct core_index most_of(const struct core_uop *uop, uint32_t n)
+{
+	uint32_t i = n < 4 * CORE_UOPS_AT_ONCE ? 0 : n / CORE_UOPS_AT_ONCE * CORE_UOPS_AT_ONCE;
+	struct core_index most = { 0 };
+
+	if (i)
+		add_most_of_many(&most, uop, i);
+	for (; i < n; i++)
+		add_most(&most, uop[i].dst, uop[i].src, uop[i].wgt);
+	return most;
+}
+
 bool core_loop_fits(struct core *core, const struct vta_isa_loop *loop)
 {
 	const struct core_uop *uop = core->uop.mem;
-	struct core_index most = { 0 }, last;
-	uint32_t u;
+	struct core_index most, last;
 
 	if (!vta_isa_loop_count(loop))
 		return true;
 	if (loop->uop_end > core->uop.depth)
 		return false;
-	for (u = loop->uop_bgn; u < loop->uop_end; u++) {
-		most.dst = uop[u].dst > most.dst ? uop[u].dst : most.dst;
-		most.src = uop[u].src > most.src ? uop[u].src : most.src;
-		most.wgt = uop[u].wgt > most.wgt ? uop[u].wgt : most.wgt;
-	}
+	most = most_of(uop + loop->uop_bgn, loop->uop_end - loop->uop_bgn);
 
 	last = core_index_at(loop, loop->iter_out - 1, loop->iter_in - 1);
 	if (!index_fits(most.dst, last.dst, &core->acc))

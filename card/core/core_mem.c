@@ -4,6 +4,9 @@
  */
 #include <endian.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "core_impl.h"
 
@@ -210,6 +213,51 @@ static inline void transpose_quads(int8_t *to, size_t to_pitch, const uint8_t *f
 		memcpy(to + (size_t)i * to_pitch, &r[i], sizeof(r[i]));
 }
 
+#ifdef __x86_64__
+/* Blocks of 16 by 16 bytes: a vector has four rows, and becomes a part of each of four columns. */
+__attribute__((target("avx512f")))
+static void interleave_16(int8_t *to, const uint8_t *from, uint32_t n)
+{
+	const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28,
+						1, 5, 9, 13, 17, 21, 25, 29);
+	const __m512i last = _mm512_add_epi32(first, _mm512_set1_epi32(2));
+	__m512i rows[4], a, b;
+	int i;
+
+	for (; n; n--, from += sizeof(rows), to += sizeof(rows)) {
+		for (i = 0; i < 4; i++)
+			rows[i] = _mm512_loadu_si512(from + i * 64);
+		a = _mm512_permutex2var_epi32(rows[0], first, rows[1]);
+		b = _mm512_permutex2var_epi32(rows[2], first, rows[3]);
+		_mm512_storeu_si512(to, _mm512_shuffle_i64x2(a, b, 0x44));
+		_mm512_storeu_si512(to + 64, _mm512_shuffle_i64x2(a, b, 0xee));
+		a = _mm512_permutex2var_epi32(rows[0], last, rows[1]);
+		b = _mm512_permutex2var_epi32(rows[2], last, rows[3]);
+		_mm512_storeu_si512(to + 128, _mm512_shuffle_i64x2(a, b, 0x44));
+		_mm512_storeu_si512(to + 192, _mm512_shuffle_i64x2(a, b, 0xee));
+	}
+}
+
+static bool has_interleave_16(const struct core *core)
+{
+	return core->block == 16 && core->cfg.log_wgt_width == 3 &&
+	       __builtin_cpu_supports("avx512f");
+}
+#else
+static void interleave_16(int8_t *to, const uint8_t *from, uint32_t n)
+{
+	(void)to;
+	(void)from;
+	(void)n;
+}
+
+static bool has_interleave_16(const struct core *core)
+{
+	(void)core;
+	return false;
+}
+#endif
+
 /* [out][in] to [in / 4][out][4]; a block has at least 16 rows. */
 static void interleave(int8_t *to, const uint8_t *from, size_t block, unsigned int log_width)
 {
@@ -245,6 +293,10 @@ static void unpack_wgt(const struct core *core, uint32_t index, const uint8_t *f
 	unsigned int log_width = core->cfg.log_wgt_width;
 	size_t size = core_mem_elem_size(core, VTA_ISA_WGT);
 
+	if (has_interleave_16(core)) {
+		interleave_16(to, from, n);
+		return;
+	}
 	for (; n; n--, to += core->wgt.elem_size, from += size) {
 		if (core->block >= 16)
 			interleave(to, from, core->block, log_width);

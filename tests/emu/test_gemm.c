@@ -10,7 +10,7 @@
 
 #include "isa_bench.h"
 
-#define LOG_UOPS	6
+#define LOG_UOPS	7
 #define LOG_ROWS	7	/* of ACC and INP */
 #define LOG_BLOCKS	4	/* of WGT */
 #define KERNELS_MAX	8
@@ -73,18 +73,23 @@ static void fill(const struct pair *p, enum insn_memory pad, uint32_t elements, 
 					   INT32_MIN + random_below(9)));
 }
 
-/* Micro-ops at random, or in progressions with one block of weights each. */
+/*
+ * Micro-ops at random, or in progressions with one block of weights each; or all with other weights
+ * than the one before, and with one destination most of the time.
+ */
 static void set_uops(const struct pair *p, uint32_t dst, uint32_t src, uint32_t wgt)
 {
 	uint32_t by[2] = { 0 }, left = 0, at[3] = { 0 };
+	bool once = wgt > 1 && random_below(2);
 
 	for (uint32_t u = 0; u < 1u << LOG_UOPS; u++) {
 		if (!left) {
-			left = random_below(2) ? 1 : 1 + random_below(12);
-			at[0] = random_below(dst);
+			left = once || random_below(2) ? 1 : 1 + random_below(12);
+			at[0] = once && random_below(4) ? at[0] : random_below(dst);
 			at[1] = random_below(src);
-			at[2] = random_below(wgt);
-			by[0] = random_below(3);
+			at[2] = once ? (at[2] + 1 + random_below(wgt - 1)) % wgt :
+				       random_below(wgt);
+			by[0] = once ? 0 : random_below(3);
 			by[1] = random_below(3);
 		}
 		left--;
@@ -109,7 +114,11 @@ static struct insn_loop random_loop(const struct pair *p)
 	};
 	uint32_t dst = 1u << LOG_ROWS, src = 1u << LOG_ROWS, wgt = 1u << LOG_BLOCKS;
 
-	loop.uop_end = loop.uop_bgn + 1 + random_below(30);
+	loop.uop_end = loop.uop_bgn + 1 + random_below(random_below(2) ? 30 : 110);
+	if (!random_below(3)) {
+		loop.iter_out = 1;
+		loop.iter_in = 1;
+	}
 	if (!random_below(4)) {	/* rows in a row, longer than a part of the loops */
 		loop = (struct insn_loop) {
 			.opcode = INSN_GEMM, .uop_end = 2, .iter_out = 300, .iter_in = 2,

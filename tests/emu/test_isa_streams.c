@@ -186,6 +186,28 @@ CASE(loop_checks_each_index, ON_ALL)
 	}
 }
 
+/* One index too large, in each place of many micro-ops. */
+CASE(loop_checks_each_uop, ON_ALL)
+{
+	enum { UOPS = 103 };
+	struct insn_loop l = gemm_once(0, UOPS);
+
+	l.dst_out = 1;
+	l.src_out = 1;
+	l.wgt_out = 1;
+	for (uint32_t u = 0; u < UOPS; u++)
+		set_uop(b, u, 2046, 2046, 1022);
+	l.iter_out = 2;
+	check_loop(b, l, true);
+	for (uint32_t u = 0; u < UOPS; u++) {
+		set_uop(b, u, u % 3 == 0 ? 2047 : 0, u % 3 == 1 ? 2047 : 0,
+			u % 3 == 2 ? 1023 : 0);
+		check_loop(b, l, false);
+		set_uop(b, u, 0, 0, 0);
+	}
+	check_loop(b, l, true);
+}
+
 CASE(uop_bounds, ON_ALL)
 {
 	struct insn_loop l = { .opcode = INSN_GEMM, .reset = true, .uop_bgn = 8190, .uop_end = 8192,
