@@ -253,12 +253,17 @@ static int requantize_node(struct quantiser *q, struct vtac_node *node)
 	}
 }
 
-/* Make the factors of node @i. Without memory, weights are rounded by one that asks again. */
+/*
+ * Make the factors of node @i. Without memory, weights are rounded by one that asks again. A rest
+ * (precision.c) has the Hessian of its coarse tensor's node, and one thread writes a factor.
+ */
 static void factorise_node(void *arg, unsigned int i)
 {
 	const struct vtac_graph *g = arg;
 	const struct vtac_node *node = g->nodes[i];
 
+	if (node->hessian && node->out[0]->coarse)
+		return;
 	for (int64_t k = 0; node->hessian && k < node->attr.conv.groups; k++)
 		if (vtac_gptq_factorise(node->hessian, k))
 			return;

@@ -25,6 +25,7 @@ struct calls {
 	unsigned int reads;		/* calls */
 	unsigned int end;		/* reports until the compilation is to end; 0: never */
 	unsigned int reports;
+	enum vtac_net_bits bits;	/* of results */
 	int elsewhere;			/* calls in another thread */
 };
 
@@ -90,9 +91,11 @@ static int report(void *priv, const char *what, uint64_t done, uint64_t total)
 static int compile(struct calls *calls, unsigned int threads, uint8_t **image, size_t *size,
 		   char *why)
 {
+	const struct vtac_net_precision bits = { .bits = calls->bits };
 	const struct vtac_net_options how = {
 		.core = &core, .name = "net", .no_prune = 1, .images = IMAGES, .image = read_image,
 		.progress = report, .priv = calls, .threads = threads,
+		.precisions = &bits, .n_precisions = 1,
 	};
 	struct vtac_net *net = make_net();
 	int err;
@@ -106,9 +109,9 @@ static int compile(struct calls *calls, unsigned int threads, uint8_t **image, s
 	return err;
 }
 
-TEST(bytes_are_the_same)
+static void check_bytes(enum vtac_net_bits bits)
 {
-	struct calls calls = { .bad = IMAGES };
+	struct calls calls = { .bad = IMAGES, .bits = bits };
 	uint8_t *first, *image;
 	size_t first_size, size;
 	char why[400];
@@ -125,6 +128,12 @@ TEST(bytes_are_the_same)
 	free(first);
 	assert_true(calls.reports > IMAGES);
 	assert_int_equal(calls.elsewhere, 0);
+}
+
+TEST(bytes_are_the_same)
+{
+	check_bytes(VTAC_NET_8_BITS);
+	check_bytes(VTAC_NET_16_BITS);
 }
 
 /* Compiling fails with the same sentence, which has @text, for any number of threads. */
