@@ -132,7 +132,10 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 			node->post.function->worst, (double)node->post.function->rms);
 	if (node->device != VTAC_CARD && node->why)
 		fprintf(f, "    %s\n", node->why);
-	if (node->out[0]->coarse)
+	if (node->post.low)
+		fprintf(f, "    the low 8 of 16 bits of %s, computed with it: "
+			"convolutions that add it read both\n", node->out[0]->coarse->name);
+	else if (node->out[0]->coarse)
 		fprintf(f, "    the rest of %s, in steps of 1/%d of its own\n",
 			node->out[0]->coarse->name, node->out[0]->steps);
 	if (node->device == VTAC_CARD && node->coarse_why)

@@ -65,7 +65,8 @@ double report_multiplications(const struct vtac_node *node)
 	const struct vtac_tensor *y = node->n_out ? node->out[0] : NULL;
 	double outputs;
 
-	if (!x || !y)
+	/* A low half is computed with the high one. */
+	if (!x || !y || node->post.low)
 		return 0;
 	outputs = (double)vtac_elements(y);
 	switch (node->op) {

@@ -403,6 +403,17 @@ bool vtac_moves_values(enum vtac_op op)
 	}
 }
 
+const struct vtac_node *vtac_low_of(const struct vtac_node *node)
+{
+	const struct vtac_tensor *t = node->out[0];
+
+	for (unsigned int i = 0; node->op == VTAC_CONV && i < t->n_users; i++)
+		if (t->users[i]->op == VTAC_CONV && t->users[i]->n_in > 5 &&
+		    t->users[i]->in[5] == t)
+			return t->users[i];
+	return NULL;
+}
+
 bool vtac_has_padding(const struct vtac_window *w)
 {
 	return w->pad[0] || w->pad[1] || w->pad[2] || w->pad[3];

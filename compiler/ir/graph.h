@@ -47,7 +47,8 @@ enum vtac_layout { VTAC_PLAIN, VTAC_PACKED, VTAC_PIXELS };
  */
 enum vtac_op {
 	/* With an output stage (struct vtac_node.act, .post), fused by vtac_pass_fuse() */
-	VTAC_CONV,		/* x, w [out][in / groups][kh][kw], [bias], [residual] */
+	/* Of 16 bits (skip.c): the residual's low half, and what this is the low half of */
+	VTAC_CONV,		/* x, w [out][in / groups][kh][kw], [bias], [residual], [], [] */
 	VTAC_CONV_TRANSPOSE,	/* x, w [in][out / groups][kh][kw], [bias] */
 	VTAC_GEMM,		/* x [m][k], w, [c], [residual]: see struct vtac_gemm */
 	VTAC_ADD,		/* a, b: as numpy broadcasts, like all with a, b */
@@ -324,6 +325,7 @@ struct vtac_post {
 	unsigned int res_shift;		/* CONV, GEMM: of the residual */
 	const int32_t *res_mul;		/* CONV: instead, of each output channel; or NULL */
 	int32_t around;			/* CONV: the integer of real 0, around its input */
+	bool low;			/* CONV: the low half of 16 bits, which lo and hi limit */
 	unsigned int a_shift, b_shift;	/* ADD and its like, CLIP: of a and b */
 	int32_t offset;			/* likewise: added to acc before mul */
 	const struct vtac_function *function;	/* UNARY and its like: instead of all; or NULL */
@@ -571,6 +573,8 @@ unsigned int vtac_set_find(unsigned int *parent, unsigned int i);
 void vtac_set_unite(unsigned int *parent, unsigned int a, unsigned int b);
 /* Are outputs of the operator values of its inputs, with their scale and zero point? */
 bool vtac_moves_values(enum vtac_op op);
+/* The node that computes the low half of 16 bits, of which @node computes the high one; or NULL */
+const struct vtac_node *vtac_low_of(const struct vtac_node *node);
 /* Does a window have any padding? */
 bool vtac_has_padding(const struct vtac_window *w);
 /* Does the file give @t one scale, for integers of 8 bits? */

@@ -73,6 +73,17 @@ static const int32_t *bias_around(struct vtac_graph *g, const struct vtac_node *
 	return bias;
 }
 
+/* The low half of the residual takes the place of shifts, which are one. */
+static void set_low_residual(const struct vtac_node *node, struct vtac_call *c)
+{
+	struct vtacpu_conv_i8 *p = &c->p.conv_i8;
+
+	p->has_res = 3;
+	p->post.vectors &= ~(uint32_t)VTACPU_SHIFTS;
+	p->post.shift = (uint32_t)node->post.shift[0];
+	c->io[5] = node->in[4];
+}
+
 static int conv_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
 {
 	struct vtacpu_conv_i8 *p = &c->p.conv_i8;
@@ -93,6 +104,10 @@ static int conv_int(struct vtac_graph *g, const struct vtac_node *node, struct v
 	}
 	if (set_post(g, node, p->win.oc, c, 3, &p->post))
 		return -1;
+	if (kernel_in(node, 4))
+		set_low_residual(node, c);
+	if (node->post.low)
+		p->post.vectors |= VTACPU_LOW;
 	if (!node->post.around)
 		return 0;
 	p->x_zero = node->post.around;

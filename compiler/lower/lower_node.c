@@ -76,6 +76,14 @@ static int pack_vector(struct lowering *l, const int32_t *v, uint32_t channels, 
 	return 0;
 }
 
+/* The output stage; of a result of 16 bits that of both halves, which the low one has. */
+static const struct vtac_post *stage_of(const struct vtac_node *node)
+{
+	const struct vtac_node *low = vtac_low_of(node);
+
+	return low ? &low->post : &node->post;
+}
+
 static bool all_zero(const int32_t *v, uint32_t n)
 {
 	return vtac_all_same(v, n) && !v[0];
@@ -87,11 +95,12 @@ static bool all_zero(const int32_t *v, uint32_t n)
  */
 static int pack_start(struct lowering *l, const struct vtac_node *node, uint32_t channels)
 {
-	const struct vtac_post *post = &node->post;
+	const struct vtac_post *post = stage_of(node);
 	uint32_t block = l->p->core.block, lanes = (channels + block - 1) / block * block;
 	int32_t *start, least = -(1 << ((1 << l->p->core.log_inp_width) - 1));
 
-	if (!has_weights(node) || (node->n_in > 3 && node->in[3]) || post->round)
+	if (!has_weights(node) || (node->n_in > 3 && node->in[3]) || post->round ||
+	    vtac_low_of(node))
 		return 0;
 	start = vtac_alloc(l->g, lanes, sizeof(*start));
 	if (!start)
@@ -109,7 +118,7 @@ static int pack_start(struct lowering *l, const struct vtac_node *node, uint32_t
 
 static int pack_stage(struct lowering *l, const struct vtac_node *node)
 {
-	const struct vtac_post *post = &node->post;
+	const struct vtac_post *post = stage_of(node);
 	uint32_t channels = vtac_packed_shape(node->out[0]).c;
 	struct lowered *c = constants_of(l, node);
 
@@ -236,6 +245,8 @@ static int pack_operands(struct lowering *l, const struct vtac_node *node)
 
 int lower_constants(struct lowering *l, const struct vtac_node *node)
 {
+	if (node->post.low)
+		return 0;
 	if (node->op == VTAC_RESIZE)
 		return pack_copies(l, node);
 	if (node->op == VTAC_CHANNELS)
@@ -258,7 +269,7 @@ int lower_constants(struct lowering *l, const struct vtac_node *node)
 
 static struct vtaops_post post_of(const struct lowering *l, const struct vtac_node *node)
 {
-	const struct vtac_post *post = &node->post;
+	const struct vtac_post *post = stage_of(node);
 	const struct lowered *c = constants_of(l, node);
 
 	return (struct vtaops_post) {
@@ -308,6 +319,18 @@ static int lower_by_channel(struct lowering *l, const struct vtaops_conv2d *conv
 	return lower_depthwise(&l->b, conv, c);
 }
 
+/* With a residual or a result of 16 bits: both halves of it are computed at once. */
+static int lower_fine(struct lowering *l, const struct vtac_node *node,
+		      const struct vtaops_conv2d *op)
+{
+	const struct vtac_node *low = vtac_low_of(node);
+	const struct vtac_tensor *res = node->n_in > 4 ? node->in[4] : NULL;
+
+	return vtaops_conv2d_fine(&l->b, op, &(struct vtaops_fine) {
+		.res = res ? lower_tensor(res) : 0, .out = low ? lower_tensor(low->out[0]) : 0 },
+		constants_of(l, node)->around);
+}
+
 static int lower_conv(struct lowering *l, const struct vtac_node *node)
 {
 	struct vtac_packed x = vtac_packed_shape(node->in[0]);
@@ -343,6 +366,8 @@ static int lower_conv(struct lowering *l, const struct vtac_node *node)
 		op.end_h = (int32_t)(w->pad[2] - w->pad[0]);
 		op.end_w = (int32_t)(w->pad[3] - w->pad[1]);
 	}
+	if (vtac_low_of(node) || (node->n_in > 4 && node->in[4]))
+		return lower_fine(l, node, &op);
 	return c->depthwise ? lower_by_channel(l, &op, c) : lower_sums(&l->b, &op, c);
 }
 
@@ -561,6 +586,8 @@ static int lower_resize(struct lowering *l, const struct vtac_node *node)
 
 int lower_node(struct lowering *l, const struct vtac_node *node)
 {
+	if (node->post.low)
+		return 0;
 	switch (node->op) {
 	case VTAC_CONV:
 	case VTAC_CONV_TRANSPOSE:

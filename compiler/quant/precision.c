@@ -15,12 +15,14 @@
  * An activation clips t but not r, whose sign then tells the two apart: t is rounded down, so that
  * r is at most 0 if t is not clipped, and clipped to 0 below. The greatest t is a step lower than
  * the activation's, and r is limited to a step.
+ *
+ * What a convolution adds to its sums has its 16 bits otherwise: skip.c.
  */
 #include <math.h>
 #include <string.h>
 
 #include "passes/passes.h"
-#include "quant.h"
+#include "quant_impl.h"
 
 #define STEPS_OUTSIDE	254
 #define STEPS_INSIDE	12
@@ -93,6 +95,8 @@ const char *vtac_not_precise(const struct vtac_graph *g, const struct vtac_node 
 
 	if (node->device != VTAC_CARD)
 		return "the CPU computes it in floats";
+	if (is_skip(node))
+		return skip_not_precise(g, node, opt);
 	if ((node->op != VTAC_CONV && node->op != VTAC_GEMM) || !w || !w->data)
 		return "it is no convolution or product by constant weights";
 	if (w->dtype != VTAC_F32 || w->quant.given || t->quant.given ||
@@ -122,9 +126,8 @@ static struct vtac_tensor *scaled(struct vtac_graph *g, const struct vtac_tensor
 	return to ? vtac_tensor_const(g, t->name, VTAC_F32, t->rank, t->dims, to, false) : NULL;
 }
 
-/* Stats of a tensor of @channels that is always 0, but for what @first has before. */
-static struct vtac_stats *stats_of(struct vtac_graph *g, const struct vtac_stats *first,
-				   int64_t channels)
+struct vtac_stats *stats_beside(struct vtac_graph *g, const struct vtac_stats *first,
+				int64_t channels)
 {
 	struct vtac_stats *s = vtac_alloc(g, 1, sizeof(*s));
 
@@ -146,9 +149,8 @@ static struct vtac_stats *stats_of(struct vtac_graph *g, const struct vtac_stats
 	return s;
 }
 
-/* Returns a tensor like @t, of the card, with the name @t/@what. */
-static struct vtac_tensor *card_tensor(struct vtac_graph *g, const struct vtac_tensor *t,
-				       const char *what)
+struct vtac_tensor *tensor_beside(struct vtac_graph *g, const struct vtac_tensor *t,
+				  const char *what)
 {
 	struct vtac_tensor *made = vtac_tensor_shaped(g, vtac_text(g, "%s/%s", t->name, what),
 						      t->dtype, t->rank, t->dims);
@@ -211,13 +213,13 @@ static struct vtac_tensor *add_rest(struct vtac_graph *g, struct vtac_node *node
 	}
 	if (node->n_in > 2 && node->in[2])
 		b = scaled(g, node->in[2], -1);
-	r = card_tensor(g, t, "rest");
+	r = tensor_beside(g, t, "rest");
 	rest = vtac_node_new(g, VTAC_CONV, vtac_text(g, "%s/rest", node->name), 4, 1);
 	if (!r || !rest || (node->n_in > 2 && node->in[2] && !b))
 		return NULL;
 	r->coarse = node->out[0];
 	r->steps = steps;
-	r->stats = stats_of(g, NULL, t->dims[1]);
+	r->stats = stats_beside(g, NULL, t->dims[1]);
 	rest->attr = attr_of(node);
 	rest->file_op = node->file_op;
 	rest->device = VTAC_CARD;
@@ -304,12 +306,12 @@ static int join(struct vtac_graph *g, struct vtac_tensor *t, struct vtac_tensor 
 {
 	struct vtac_node *node = vtac_node_new(g, VTAC_CONCAT, vtac_text(g, "%s/pair", t->name), 2,
 					       1);
-	struct vtac_tensor *pair = card_tensor(g, t, "pair");
+	struct vtac_tensor *pair = tensor_beside(g, t, "pair");
 
 	if (!node || !pair || !t->stats)
 		return -1;
 	pair->dims[1] *= 2;
-	pair->stats = stats_of(g, t->stats, pair->dims[1]);
+	pair->stats = stats_beside(g, t->stats, pair->dims[1]);
 	if (!pair->stats)
 		return -1;
 	set_means(pair->stats, t, r);
@@ -401,7 +403,8 @@ int vtac_pass_precision(struct vtac_graph *g, const struct vtac_options *opt)
 			return vtac_fail(g, node, "Its output stays at 8 bits: %s.", why);
 		node->precise = node->precise && !why;
 		node->coarse_why = why;
-		if (node->precise && make_precise(g, node, opt->core.block))
+		if (node->precise &&
+		    (is_skip(node) ? make_low(g, node) : make_precise(g, node, opt->core.block)))
 			return -1;
 	}
 	return vtac_graph_dce(g);

@@ -12,11 +12,14 @@
 
 /* Groups that are measured, and the cycles that are allowed if the user says nothing, in percent */
 #define GROUPS		8u
+/* A group of several has at most this part of the cycles that are allowed. */
+#define CYCLE_PARTS	6
 #define EXTRA_CYCLES	25
 
 struct candidate {
 	struct vtac_node *node;
 	uint64_t cycles;
+	bool added;			/* by convolutions: skip.c */
 };
 
 struct group {
@@ -29,7 +32,7 @@ struct group {
 struct spread {
 	struct candidate *all;
 	unsigned int count, groups;
-	struct group group[GROUPS];
+	struct group *group;
 	uint64_t cycles;		/* of the network */
 };
 
@@ -58,6 +61,8 @@ static uint64_t more_cycles(struct vtac_graph *g, struct vtac_node *node,
 	const struct vtac_tensor *t = node->out[0];
 	bool outside = vtac_is_output(g, t), inside = false;
 
+	if (is_skip(node))
+		return low_cycles(node, opt);
 	for (unsigned int i = 0; i < t->n_users; i++) {
 		if (t->users[i]->device == VTAC_CARD) {
 			sum += cycles_of(g, t->users[i], opt);
@@ -90,21 +95,49 @@ static void list_candidates(struct spread *s, struct vtac_graph *g, struct vtac_
 		if (!own || own->precise || vtac_precision_of(own, opt) == VTAC_PRECISION_8)
 			continue;
 		s->all[s->count++] = (struct candidate) {
-			own, more_cycles(joined, node, opt) };
+			own, more_cycles(joined, node, opt), is_skip(node) };
 	}
 }
 
-/* Groups have about the same number of candidates. */
-static void make_groups(struct spread *s)
+/* The kinds of candidates one after the other: those that convolutions add come first. */
+static void sort_kinds(struct spread *s)
 {
-	s->groups = s->count < GROUPS ? s->count : GROUPS;
-	for (unsigned int i = 0; i < s->groups; i++) {
-		struct group *to = &s->group[i];
+	unsigned int n = 0;
 
-		to->first = i * s->count / s->groups;
-		to->n = (i + 1) * s->count / s->groups - to->first;
-		for (unsigned int k = 0; k < to->n; k++)
-			to->cycles += s->all[to->first + k].cycles;
+	for (unsigned int i = 0; i < s->count; i++) {
+		struct candidate at = s->all[i];
+
+		if (!at.added)
+			continue;
+		memmove(&s->all[n + 1], &s->all[n], (i - n) * sizeof(at));
+		s->all[n++] = at;
+	}
+}
+
+/* Does candidate @i begin another group than @group, which has @most at most? */
+static bool begins(const struct spread *s, const struct group *group, unsigned int i,
+		   unsigned int most, uint64_t left)
+{
+	return group->n == most || s->all[i].added != s->all[group->first].added ||
+	       group->cycles + s->all[i].cycles > left / CYCLE_PARTS;
+}
+
+/* Groups have about the same number of candidates, and none has most of the @left cycles. */
+static void make_groups(struct spread *s, uint64_t left)
+{
+	unsigned int most = (s->count + GROUPS - 1) / GROUPS;
+
+	for (unsigned int i = 0; i < s->count; i++) {
+		struct group *group = &s->group[s->groups];
+
+		if (i && !begins(s, group - 1, i, most, left)) {
+			group--;
+		} else {
+			group->first = i;
+			s->groups++;
+		}
+		group->n++;
+		group->cycles += s->all[i].cycles;
 	}
 }
 
@@ -157,18 +190,22 @@ int vtac_spread_precision(struct vtac_graph *g, const struct vtac_options *opt, 
 	unsigned int percent = opt->quant && opt->quant->extra_cycles ? opt->quant->extra_cycles :
 		EXTRA_CYCLES;
 	struct vtac_graph *joined = vtac_graph_clone(g);
-	struct spread s = { .all = vtac_alloc(g, g->n_nodes + 1u, sizeof(s.all[0])) };
+	struct spread s = {
+		.all = vtac_alloc(g, g->n_nodes + 1u, sizeof(s.all[0])),
+		.group = vtac_alloc(g, g->n_nodes + 1u, sizeof(s.group[0])),
+	};
 	uint64_t left;
 	double with;
 
-	if (!joined || !s.all || vtac_pass_residual(joined, opt)) {
+	if (!joined || !s.all || !s.group || vtac_pass_residual(joined, opt)) {
 		vtac_graph_free(joined);
 		return -1;
 	}
 	list_candidates(&s, g, joined, opt);
 	vtac_graph_free(joined);
-	make_groups(&s);
 	left = s.cycles / 100 * percent;
+	sort_kinds(&s);
+	make_groups(&s, left);
 	if (!s.count || measure_groups(&s, left, noise, measure, priv))
 		return s.count ? -1 : 0;
 	while (take_best(&s, &left))

@@ -128,6 +128,30 @@ int unfit(struct quantiser *q, struct vtac_node *node, const char *format, ...)
 int quantise_sums(struct quantiser *q, struct vtac_node *node);
 
 /*
+ * skip.c: residuals of 16 bits. Does the card's convolution @user add @t to its sums, and may @t
+ * have 16 bits for that?
+ */
+bool adds_fine(const struct vtac_node *user, const struct vtac_tensor *t);
+/* Does a convolution add @node's output, so that it is a high half if @node is to be precise? */
+bool is_skip(const struct vtac_node *node);
+/* As vtac_not_precise(), of such a node. */
+const char *skip_not_precise(const struct vtac_graph *g, const struct vtac_node *node,
+			     const struct vtac_options *opt);
+/* Add the low half of its output, for all that add it. */
+int make_low(struct vtac_graph *g, struct vtac_node *node);
+/* Cycles that this takes, nearly */
+uint64_t low_cycles(const struct vtac_node *node, const struct vtac_options *opt);
+/* Give a node that computes a low half the integers of the one that computes the high half. */
+int quantise_low(struct quantiser *q, struct vtac_node *node);
+
+/* precision.c: a tensor like @t, of the card, with the name @t/@what */
+struct vtac_tensor *tensor_beside(struct vtac_graph *g, const struct vtac_tensor *t,
+				  const char *what);
+/* Stats of a tensor of @channels that is always 0, but for what @first has before; or NULL */
+struct vtac_stats *stats_beside(struct vtac_graph *g, const struct vtac_stats *first,
+				int64_t channels);
+
+/*
  * requantize.c: set the output stage's limits: of the activation and of the file, in integers of
  * @t.
  */

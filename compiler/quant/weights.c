@@ -31,6 +31,7 @@ struct sums {
 	float sx, sy, sr;		/* scales of input, output and residual */
 	int32_t zx, zy, zr;		/* and their zero points */
 	int32_t x_lo, x_hi, r_lo, r_hi;
+	bool low, fine;			/* the residual, the output has 16 bits (skip.c) */
 };
 
 int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value)
@@ -72,6 +73,8 @@ static int open_layer(struct sums *s)
 	s->x_hi = q->hi[x->id];
 	s->r_lo = r ? q->lo[r->id] : 0;
 	s->r_hi = r ? q->hi[r->id] : 0;
+	s->low = node->n_in > 4 && node->in[4];
+	s->fine = vtac_low_of(node);
 	if (node->op == VTAC_CONV && s->zx && vtac_has_padding(&node->attr.conv.window)) {
 		s->spare = node->attr.conv.spare * s->per_in;
 		s->node->post.around = s->spare ? 0 : s->zx;
@@ -230,6 +233,9 @@ static void sum_bounds(const struct sums *s, int64_t c, int64_t *least, int64_t 
 	}
 	*most = up * s->x_hi - down * s->x_lo + s->r_hi * by;
 	*least = up * s->x_lo - down * s->x_hi + s->r_lo * by;
+	/* The low half adds up to half of a step. */
+	*most += s->low ? by / 2 + 1 : 0;
+	*least -= s->low ? by / 2 + 1 : 0;
 	/* Spare channels have the zero point, or 0 where the card pads. */
 	for (int64_t i = s->taps - s->spare; i < s->taps; i++) {
 		int64_t v = (int64_t)s->wq[c * s->taps + i] * s->zx;
@@ -260,12 +266,16 @@ static bool set_bias(struct sums *s, int64_t c)
 
 	sum_bounds(s, c, &least, &most);
 	offset += exp2(shift) * s->zy - (double)s->mul[c] * (double)sum_of_zeros(s, c);
+	/* A residual of 16 bits is rounded down. */
+	offset += s->low ? s->mul[c] / 2 : 0;
 	if (fabs(offset) > INT32_MAX)
 		return false;
 	at = (int64_t)offset;
 	s->offset[c] = (int32_t)at;
 	least = least * s->mul[c] + at;
 	most = most * s->mul[c] + at;
+	/* Both halves of 16 bits begin without the half of a step. */
+	least -= s->fine ? (int64_t)half : 0;
 	return least >= INT32_MIN && most <= INT32_MAX;
 }
 
@@ -658,17 +668,33 @@ static int keep_weights(struct sums *s)
 	return node->n_in > 2 ? vtac_node_set_in(g, node, 2, NULL) : 0;
 }
 
+/* A residual of 16 bits is multiplied by 15. */
+static int multiply_low(struct sums *s)
+{
+	unsigned int shift = s->node->post.res_shift;
+
+	if (shift > 14)
+		return 1;
+	s->node->post.res_shift = 0;
+	s->res_mul = filled(s->q->g, s->channels, 1 << shift);
+	return s->res_mul ? 0 : -1;
+}
+
 int quantise_sums(struct quantiser *q, struct vtac_node *node)
 {
 	struct sums s = { .q = q, .node = node };
 	int err;
 
+	if (node->n_in > 5 && node->in[5])
+		return quantise_low(q, node);
 	if (open_layer(&s))
 		return -1;
 	if (s.sr > 0)
 		err = residual_scales(&s) ? 0 : joint_scales(&s);
 	else
 		err = given_scales(&s) ? 0 : free_scales(&s);
+	if (!err && s.low && !s.res_mul)
+		err = multiply_low(&s);
 	if (err > 0 && s.sr > 0)
 		return unfit(q, node, "Its residual cannot be aligned with its sums.");
 	if (err)

@@ -39,6 +39,32 @@ static uint64_t scratch_bytes(const struct vtacpu_window *w, const struct window
 	return 2 * (c->x + 8 + cpu_mul(w->oc / w->groups + 1 + STRIP, k));
 }
 
+/* A result of 16 bits has limits of its own. */
+static int post_need(struct vtacpu_need *need, const struct vtacpu_conv_i8 *p)
+{
+	struct vtacpu_post post = p->post;
+
+	if (post.vectors & VTACPU_LOW) {
+		if (p->y_unsigned || post.lo > post.hi || post.lo < -32768 || post.hi > 32767)
+			return cpu_bad(need, "the limits are not within 16 bits");
+		post.vectors &= ~(uint32_t)VTACPU_LOW;
+		post.lo = 0;
+		post.hi = 0;
+	}
+	return cpu_post_need(need, &post, p->y_unsigned, p->win.oc);
+}
+
+/* The low half of a residual of 16 bits is in the place of the shifts. */
+static int low_need(struct vtacpu_need *need, const struct vtacpu_conv_i8 *p, uint64_t count)
+{
+	if (p->has_res < 3)
+		return 0;
+	if (p->post.vectors & VTACPU_SHIFTS)
+		return cpu_bad(need, "a residual of 16 bits excludes shifts of channels");
+	need->operands--;
+	return cpu_operand(need, count, 1);
+}
+
 int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need)
 {
 	struct window_counts c;
@@ -47,14 +73,14 @@ int cpu_conv_i8_need(const struct vtacpu_conv_i8 *p, struct vtacpu_need *need)
 	    cpu_operand(need, c.w, 1) || cpu_flag_ok(need, p->x_unsigned) ||
 	    cpu_flag_ok(need, p->w_unsigned) || cpu_flag_ok(need, p->y_unsigned) ||
 	    cpu_operand_if(need, p->has_res, c.y, 1) ||
-	    cpu_post_need(need, &p->post, p->y_unsigned, p->win.oc) ||
+	    post_need(need, p) || low_need(need, p, c.y) ||
 	    (p->has_res > 1 && cpu_operand(need, p->win.oc, 4)) || cpu_operand(need, c.y, 1))
 		return -1;
 	if (p->x_zero < -128 || p->x_zero > 255 || p->w_zero < -128 || p->w_zero > 255 ||
 	    p->res_shift > 31)
 		return cpu_bad(need, "a zero point has more than 8 bits, or a shift is above 31");
-	if (p->has_res > 2 || (p->has_res > 1 && p->res_shift))
-		return cpu_bad(need, "has_res is above 2, or has a shift and multipliers");
+	if (p->has_res > 3 || (p->has_res > 1 && p->res_shift))
+		return cpu_bad(need, "has_res is above 3, or has a shift and multipliers");
 	need->work = c.work;
 	return cpu_scratch(need, scratch_bytes(&p->win, &c));
 }
@@ -169,13 +195,30 @@ static uint8_t *output(const struct vtacpu_conv_i8 *p, void *const *io)
 	return p->has_res > 1 ? io[7] : io[6];
 }
 
+/* Its shifts, if they are not the residual's low half, are an operand. */
+static struct cpu_post output_stage(const struct vtacpu_conv_i8 *p, void *const *io)
+{
+	struct cpu_post post = cpu_post(&p->post, io + 3, p->y_unsigned);
+
+	if (p->has_res > 2)
+		post.shifts = NULL;
+	return post;
+}
+
 static void add_res(const struct vtacpu_conv_i8 *p, void *const *io, uint32_t channel,
 		    size_t at, int32_t *acc, uint32_t n)
 {
 	const int32_t *muls = res_muls(p, io);
 	uint32_t mul = muls ? (uint32_t)muls[channel] : 1u << p->res_shift;
-	const int8_t *res = io[2];
+	const int8_t *res = io[2], *low = p->has_res > 2 ? io[5] : NULL;
 
+	for (uint32_t i = 0; low && i < n; i++) {
+		uint32_t value = ((uint32_t)res[at + i] << 8) + (uint32_t)low[at + i];
+
+		acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)((int32_t)(value * mul) >> 8));
+	}
+	if (low)
+		return;
 	for (uint32_t i = 0; res && i < n; i++)
 		acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)res[at + i] * mul);
 }
@@ -192,7 +235,7 @@ static void run_strip(const struct vtacpu_conv_i8 *p, const struct layout *l, vo
 		      uint32_t channel, size_t at, const int16_t *w, const int16_t *cols,
 		      uint32_t n)
 {
-	struct cpu_post post = cpu_post(&p->post, io + 3, p->y_unsigned);
+	struct cpu_post post = output_stage(p, io);
 	size_t plane = (size_t)p->win.oh * p->win.ow;
 	uint8_t *y = output(p, io);
 
@@ -259,7 +302,7 @@ static void depthwise_row(const struct vtacpu_conv_i8 *p, int32_t *acc, const ui
 
 static void depthwise(const struct vtacpu_conv_i8 *p, void *const *io, int32_t *acc)
 {
-	struct cpu_post post = cpu_post(&p->post, io + 3, p->y_unsigned);
+	struct cpu_post post = output_stage(p, io);
 	const struct vtacpu_window *w = &p->win;
 	const uint8_t *x = io[0], *weights = io[1];
 	uint8_t *y = output(p, io);

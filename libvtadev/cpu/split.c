@@ -169,6 +169,9 @@ void vtacpu_part(uint32_t kernel, const void *params, const struct vtacpu_need *
 		part->io[k] = io[k];
 	if (n < 2)
 		return;
+	if (kernel == VTACPU_CONV_I8 && part->params.conv_i8.has_res > 2 &&
+	    cut.along == ALONG_IMAGES)
+		move_operand(part, need, 5, cut.all, first);
 	if (kernel == VTACPU_CONV_F32)
 		narrow_window(part, need, &part->params.conv_f32.win, &cut, 3, first, count);
 	else if (kernel == VTACPU_CONV_I8)

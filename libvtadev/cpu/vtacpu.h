@@ -175,7 +175,7 @@ struct vtacpu_act {
  * each channel: such an operand replaces the field, which is 0. A shift in an operand may be
  * negative (to the left), and excludes round. lo and hi are within y's type.
  */
-enum { VTACPU_BIAS = 1, VTACPU_MULS = 2, VTACPU_SHIFTS = 4 };
+enum { VTACPU_BIAS = 1, VTACPU_MULS = 2, VTACPU_SHIFTS = 4, VTACPU_LOW = 8 };
 struct vtacpu_post {
 	int32_t mul, bias;
 	uint32_t shift;		/* 0 to 31 */
@@ -223,7 +223,10 @@ void vtacpu_conv_f32(const struct vtacpu_conv_f32 *p, void *const *io, void *scr
  * x, w, [res: int8, shape of y], [bias], [muls], [shifts: each int32 [oc]] -> y
  *	acc = (res << res_shift) + sum of (x - x_zero) * (w - w_zero), y = post(acc)
  * If has_res is 2, one more operand precedes y, res_muls, int32 [oc]: acc begins with
- * res * res_muls of the channel.
+ * res * res_muls of the channel. If it is 3, the residual has 16 bits: shifts are no operand, in
+ * their place is the residual's low half, int8, and acc begins with
+ * (256 * res + low) * res_muls >> 8. With VTACPU_LOW in post.vectors y is the low byte of a result
+ * of 16 bits, which lo and hi limit; y is int8.
  * x is int8, or uint8 with x_unsigned; w and y likewise. Zero points are in the range of the type.
  */
 struct vtacpu_conv_i8 {

@@ -20,7 +20,46 @@ static int init_residual(struct vtaops_builder *b, struct layer *l, const struct
 	l->has_res = true;
 	l->res_shift = r->shift;
 	l->res = ops_element(b, r->addr, elements, b->core->inp_bytes);
+	l->has_res_low = r->low.res != 0;
+	if (l->has_res_low)
+		l->res_low = ops_element(b, r->low.res, elements, b->core->inp_bytes);
 	return r->muls ? ops_post_add_vector(b, &l->post, VEC_RES, r->muls, channels) : b->error;
+}
+
+/* Limits of a result of 16 bits, whose high half is rounded */
+#define FINE_LEAST	(-32768)
+#define FINE_MOST	(32767 - 128)
+
+/* The output stage of a result of 16 bits: all but its limits is that of others. */
+static int init_fine(struct vtaops_builder *b, struct layer *l, const struct vtaops_post *post,
+		     uint64_t channels)
+{
+	struct vtaops_post others = *post;
+
+	if (post->lo > post->hi || post->lo < FINE_LEAST || post->hi > FINE_MOST)
+		return ops_fail(b, VTAOPS_EINVAL, "the clip range is empty or beyond 16 bits");
+	others.lo = 0;
+	others.hi = 0;
+	if (ops_post_init(b, &l->post, &others, channels))
+		return b->error;
+	l->post.post = post;
+	l->has_out_low = true;
+	return 0;
+}
+
+static bool low_overlaps(const struct residual *res, uint32_t inp, uint64_t inps, uint32_t out,
+			 uint64_t outs)
+{
+	const uint32_t other[] = { res->addr, res->low.res, out };
+
+	if (res->low.res && ops_overlap(res->low.res, outs, out, outs))
+		return true;
+	if (!res->low.out)
+		return false;
+	for (unsigned int i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		if (other[i] && ops_overlap(other[i], outs, res->low.out, outs))
+			return true;
+	return ops_overlap(inp, inps, res->low.out, outs);
 }
 
 int ops_lower_layer(struct vtaops_builder *b, struct layer *l, uint32_t inp, uint32_t wgt,
@@ -39,11 +78,15 @@ int ops_lower_layer(struct vtaops_builder *b, struct layer *l, uint32_t inp, uin
 	l->has_around = res->around != 0;
 	if (l->has_around)
 		l->around = ops_element(b, res->around, ic, c->inp_bytes);
-	if (ops_post_init(b, &l->post, post, oc) || init_residual(b, l, res, outs, oc))
+	if (res->low.out)
+		l->out_low = ops_element(b, res->low.out, outs, c->inp_bytes);
+	if ((res->low.out ? init_fine(b, l, post, oc) : ops_post_init(b, &l->post, post, oc)) ||
+	    init_residual(b, l, res, outs, oc))
 		return b->error;
 	/* Some outputs are computed twice. */
 	if (ops_overlap(inp, inps * c->inp_bytes, out, outs * c->inp_bytes) ||
-	    (res->addr && ops_overlap(res->addr, outs * c->inp_bytes, out, outs * c->inp_bytes)))
+	    (res->addr && ops_overlap(res->addr, outs * c->inp_bytes, out, outs * c->inp_bytes)) ||
+	    low_overlaps(res, inp, inps * c->inp_bytes, out, outs * c->inp_bytes))
 		return ops_fail(b, VTAOPS_EINVAL, "the output overlaps an input");
 	if (ops_choose_tile(b, l, &t))
 		return b->error;
@@ -185,7 +228,7 @@ uint32_t vtaops_conv2d_parts(const struct vtaops_core *core, uint32_t in, uint32
 }
 
 static int conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start,
-		  uint32_t around)
+		  uint32_t around, const struct vtaops_fine *fine)
 {
 	const struct vtaops_core *c = b->core;
 	struct layer l = { .images = div_up(op->n, c->batch) };
@@ -217,22 +260,37 @@ static int conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint
 	return ops_lower_layer(b, &l, op->inp, op->wgt, op->out, &op->post,
 			       &(struct residual) { .addr = op->res, .muls = op->res_muls,
 						    .start = start, .shift = op->res_shift,
-						    .around = around });
+						    .around = around, .low = *fine });
 }
+
+static const struct vtaops_fine coarse;
 
 int vtaops_conv2d(struct vtaops_builder *b, const struct vtaops_conv2d *op)
 {
-	return conv2d(b, op, 0, 0);
+	return conv2d(b, op, 0, 0, &coarse);
 }
 
 int vtaops_conv2d_start(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start)
 {
-	return start ? conv2d(b, op, start, 0) : fail_start(b);
+	return start ? conv2d(b, op, start, 0, &coarse) : fail_start(b);
 }
 
 int vtaops_conv2d_around(struct vtaops_builder *b, const struct vtaops_conv2d *op, uint32_t start,
 			 uint32_t around)
 {
-	return around ? conv2d(b, op, start, around) :
+	return around ? conv2d(b, op, start, around, &coarse) :
 			ops_fail(b, VTAOPS_EINVAL, "there is nothing to put around the input");
+}
+
+int vtaops_conv2d_fine(struct vtaops_builder *b, const struct vtaops_conv2d *op,
+		       const struct vtaops_fine *fine, uint32_t around)
+{
+	if (op->transposed && (fine->res || fine->out))
+		return ops_fail(b, VTAOPS_EINVAL, "a transposed convolution has no 16 bits");
+	if (b->core->log_inp_width != 3 && (fine->res || fine->out))
+		return ops_fail(b, VTAOPS_ECORE, "16 bits need a core with int8 inputs");
+	if (fine->res && (!op->res || !op->res_muls))
+		return ops_fail(b, VTAOPS_EINVAL,
+				"a residual of 16 bits has no high half, or no multipliers");
+	return conv2d(b, op, 0, around, fine);
 }

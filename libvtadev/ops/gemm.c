@@ -16,6 +16,10 @@
  * All tiles of a layer have one size: the last one in each direction is moved
  * back to fit, and computes some outputs a second time, to the same values. So
  * micro-ops are made once for each choice of parts, and stay in their scratchpad.
+ *
+ * Of a result of 16 bits the low halves are stored first, and compute waits for that before it
+ * makes the high ones of the same accumulators. A residual of 16 bits has its low halves behind the
+ * vectors until they are added.
  */
 #include "layer.h"
 
@@ -44,8 +48,9 @@ struct pipe {
 	uint32_t inp_loads, wgt_loads, param_loads;
 	struct place inp_at, wgt_at, param_at;	/* what was loaded last */
 	struct kernel kernel[2][2][2];	/* by inp, wgt, acc part */
-	uint32_t post[2];
-	bool post_made[2];
+	uint32_t post[2], low[2];
+	bool post_made[2], low_made[2];
+	uint32_t stored;		/* stores that compute knows to be done */
 	bool clipped[2];		/* the part's accumulators have values of OUT's range */
 };
 
@@ -151,6 +156,19 @@ static uint32_t post_kernel(struct pipe *p)
 		p->post_made[i] = true;
 	}
 	return p->post[i];
+}
+
+/* Micro-op that adds what is behind the vectors to the tile. */
+static uint32_t low_kernel(struct pipe *p)
+{
+	uint32_t i = acc_part(p);
+
+	if (!p->low_made[i]) {
+		ops_uop(p->b, acc_index(p), p->params + p->l->post.vectors * p->t->oc, 0);
+		p->low[i] = ops_uop_load(p->b, 1);
+		p->low_made[i] = true;
+	}
+	return p->low[i];
 }
 
 /* The first element of row @y of group @group. */
@@ -290,12 +308,44 @@ static void step(struct pipe *p, const struct place *at)
 	p->steps++;
 }
 
-/* Set the initial value of the sums: zero, a vector, or the residual. */
-static void begin_sums(struct pipe *p, const struct place *at, const struct ops_loop *all)
+/* Load the tile's residual, whose first element is @res, to the accumulators from @acc on. */
+static void load_residual(struct pipe *p, const struct place *at, uint32_t res, uint32_t acc)
 {
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
 	uint32_t oc = at->group * l->oc + at->oc, channels = l->groups * l->oc;
+
+	if (l->rows)
+		ops_load(p->b, &(struct ops_move) {
+			.type = VTA_ISA_ACC_8BIT, .sram = acc,
+			.dram = res + row_at(l, &l->to, at->group, at->y) + at->oc,
+			.rows = t->oh, .cols = t->oc, .stride = l->to.stride });
+	else
+		ops_load_planes(p->b, &(struct ops_region) {
+			.type = VTA_ISA_ACC_8BIT, .sram = acc,
+			.dram = res + (at->image * channels + oc) * l->y.out * l->x.out,
+			.h = l->y.out, .w = l->x.out, .y = at->y, .x = at->x,
+			.rows = t->oh, .cols = t->ow }, t->oc);
+}
+
+/* Let the residual that is loaded, times 256, be of 16 bits. */
+static void add_low(struct pipe *p, const struct place *at, const struct ops_loop *all)
+{
+	struct ops_loop both = *all;
+
+	both.bgn = low_kernel(p);
+	both.end = both.bgn + 1;
+	both.src_out = both.dst_out;
+	both.src_in = both.dst_in;
+	load_residual(p, at, p->l->res_low, p->params + p->l->post.vectors * p->t->oc);
+	ops_alu_imm(p->b, all, VTA_ISA_SHR, -8);
+	ops_alu(p->b, &both, VTA_ISA_ADD);
+}
+
+/* Set the initial value of the sums: zero, a vector, or the residual. */
+static void begin_sums(struct pipe *p, const struct place *at, const struct ops_loop *all)
+{
+	const struct layer *l = p->l;
 
 	if (!l->has_res) {
 		if (!l->post.has[VEC_START] || !p->clipped[acc_part(p)])
@@ -304,19 +354,13 @@ static void begin_sums(struct pipe *p, const struct place *at, const struct ops_
 			ops_post_start(p->b, &l->post, all->bgn, all);
 		return;
 	}
-	if (l->rows)
-		ops_load(p->b, &(struct ops_move) {
-			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p),
-			.dram = l->res + row_at(l, &l->to, at->group, at->y) + at->oc,
-			.rows = t->oh, .cols = t->oc, .stride = l->to.stride });
-	else
-		ops_load_planes(p->b, &(struct ops_region) {
-			.type = VTA_ISA_ACC_8BIT, .sram = acc_index(p),
-			.dram = l->res + (at->image * channels + oc) * l->y.out * l->x.out,
-			.h = l->y.out, .w = l->x.out, .y = at->y, .x = at->x,
-			.rows = t->oh, .cols = t->ow }, t->oc);
+	load_residual(p, at, l->res, acc_index(p));
+	if (l->has_res_low)
+		add_low(p, at, all);
 	if (l->post.has[VEC_RES])
 		ops_post_residual(p->b, &l->post, all->bgn, all);
+	if (l->has_res_low)
+		ops_alu_imm(p->b, all, VTA_ISA_SHR, 8);
 	else if (l->res_shift)
 		ops_alu_imm(p->b, all, VTA_ISA_SHR, -(int)l->res_shift);
 }
@@ -341,26 +385,26 @@ static uint32_t stored(const struct axis *a, uint32_t at, uint32_t size, uint32_
 	return to > from ? to - from : 0;
 }
 
-/* Returns the place in memory of the tile's output (@y, @x) of block @o. */
-static uint32_t output_at(const struct layer *l, const struct place *at, uint32_t o, uint32_t y,
-			  uint32_t x)
+/* Returns the place in memory of the tile's output (@y, @x) of block @o, from @out on. */
+static uint32_t output_at(const struct layer *l, uint32_t out, const struct place *at, uint32_t o,
+			  uint32_t y, uint32_t x)
 {
 	uint32_t block = (at->image * l->groups + at->group) * l->oc + at->oc + o;
 
-	return l->out + (block * l->y.out + at->y + y - l->y.crop) * l->x.out + at->x + x -
+	return out + (block * l->y.out + at->y + y - l->y.crop) * l->x.out + at->x + x -
 	       l->x.crop;
 }
 
 /* Rows of which a part is stored do not follow each other in the scratchpad. */
-static void store_planes(struct pipe *p, const struct place *at, uint32_t rows, uint32_t cols,
-			 uint32_t y, uint32_t x)
+static void store_planes(struct pipe *p, uint32_t out, const struct place *at, uint32_t rows,
+			 uint32_t cols, uint32_t y, uint32_t x)
 {
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
 	uint32_t stores = cols < t->ow ? rows : 1;
 	struct ops_move m = { .type = VTA_ISA_OUT, .sram = acc_index(p) };
 
-	m.dram = output_at(l, at, 0, y, x);
+	m.dram = output_at(l, out, at, 0, y, x);
 	if (rows == t->oh && cols == t->ow &&
 	    ops_join_planes(t->oc, rows, cols, l->y.out, l->x.out, &m)) {
 		ops_store(p->b, &m);
@@ -372,13 +416,13 @@ static void store_planes(struct pipe *p, const struct place *at, uint32_t rows, 
 	for (uint32_t o = 0; o < t->oc; o++) {
 		for (uint32_t i = 0; i < stores; i++) {
 			m.sram = acc_index(p) + (o * t->oh + y + i) * t->ow + x;
-			m.dram = output_at(l, at, o, y + i, x);
+			m.dram = output_at(l, out, at, o, y + i, x);
 			ops_store(p->b, &m);
 		}
 	}
 }
 
-static void store_tile(struct pipe *p, const struct place *at)
+static void store_tile(struct pipe *p, uint32_t out, const struct place *at)
 {
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
@@ -389,20 +433,39 @@ static void store_tile(struct pipe *p, const struct place *at)
 	if (l->rows)
 		ops_store(p->b, &(struct ops_move) {
 			.type = VTA_ISA_OUT, .sram = acc_index(p),
-			.dram = l->out + row_at(l, &l->to, at->group, at->y) + at->oc,
+			.dram = out + row_at(l, &l->to, at->group, at->y) + at->oc,
 			.rows = rows, .cols = t->oc, .stride = l->to.stride });
 	else if (!rows || !cols)
 		ops_store(p->b, &(struct ops_move) { .type = VTA_ISA_OUT });
 	else
-		store_planes(p, at, rows, cols, y, x);
+		store_planes(p, out, at, rows, cols, y, x);
 	ops_signal(p->b, VTA_ISA_PUSH_PREV);
+}
+
+/* Let compute wait for the first @stores stores: at most one more than it knows to be done. */
+static void wait_for_stores(struct pipe *p, uint32_t stores)
+{
+	if (p->stored >= stores)
+		return;
+	ops_wait(p->b, VTA_ISA_POP_NEXT);
+	p->stored = stores;
+}
+
+/* Store the low halves of results of 16 bits, and make the high ones of them. */
+static void store_low(struct pipe *p, const struct place *at, const struct ops_loop *all)
+{
+	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
+	store_tile(p, p->l->out_low, at);
+	wait_for_stores(p, 2 * p->tiles + 1);
+	ops_alu_imm(p->b, all, VTA_ISA_ADD, 128);
+	ops_alu_imm(p->b, all, VTA_ISA_SHR, 8);
 }
 
 static void tile(struct pipe *p, struct place at)
 {
 	const struct layer *l = p->l;
 	const struct tile *t = p->t;
-	uint32_t positions = t->oh * t->ow, post = post_kernel(p);
+	uint32_t positions = t->oh * t->ow, post = post_kernel(p), each = 1 + l->has_out_low;
 	struct ops_loop all = {
 		.bgn = post, .end = post + 1, .iter_out = t->oc, .iter_in = positions,
 		.dst_out = positions, .dst_in = 1, .src_out = 1,
@@ -416,7 +479,7 @@ static void tile(struct pipe *p, struct place at)
 		all.src_in = 1;
 	}
 	if (p->tiles >= t->acc_parts)
-		ops_wait(p->b, VTA_ISA_POP_NEXT);
+		wait_for_stores(p, each * (p->tiles - t->acc_parts + 1));
 	if (l->post.has[VEC_RES] || l->post.has[VEC_START])
 		load_params(p, &at);
 	begin_sums(p, &at, &all);
@@ -425,9 +488,13 @@ static void tile(struct pipe *p, struct place at)
 			for (at.kx = 0; at.kx < l->x.taps; at.kx += t->kw)
 				step(p, &at);
 	load_params(p, &at);
+	if (l->has_out_low)
+		wait_for_stores(p, 2 * p->tiles);
 	ops_post_apply(p->b, &l->post, post, &all);
+	if (l->has_out_low)
+		store_low(p, &at, &all);
 	ops_signal(p->b, VTA_ISA_PUSH_NEXT);
-	store_tile(p, &at);
+	store_tile(p, l->out, &at);
 	p->clipped[acc_part(p)] = true;
 	p->tiles++;
 }
@@ -517,7 +584,7 @@ int ops_run_layer(struct vtaops_builder *b, const struct layer *l, const struct 
 			places(&p, at);
 		}
 	}
-	ops_barrier(b, p.steps - p.popped, min_u32(p.tiles, t->acc_parts));
+	ops_barrier(b, p.steps - p.popped, p.tiles * (1 + l->has_out_low) - p.stored);
 	if (b->error)
 		return b->error;
 	ops_between(b)->wgt_at = wgt_index(&p);

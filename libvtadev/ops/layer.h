@@ -32,13 +32,14 @@ struct rows {
 /* In elements. */
 struct layer {
 	uint32_t inp, wgt, out, res;	/* indices; res is valid if has_res */
+	uint32_t out_low, res_low;	/* likewise, of 16 bits: if has_out_low, has_res_low */
 	uint32_t images, groups;
 	uint32_t ic, oc;		/* channel blocks of a group */
 	struct axis y, x;
 	bool rows;			/* a matrix: positions are its rows, in y */
 	uint32_t heads;			/* rows: groups of an image */
 	struct rows from, to;		/* rows: of the input and of the output */
-	bool has_res, has_around;
+	bool has_res, has_around, has_out_low, has_res_low;
 	uint32_t around;		/* has_around: an element of each input block */
 	unsigned int res_shift;
 	struct ops_post post;
@@ -69,6 +70,7 @@ struct residual {
 	uint32_t start;		/* likewise, instead of both */
 	unsigned int shift;
 	uint32_t around;	/* likewise: what is around the input, not zeros */
+	struct vtaops_fine low;	/* likewise: low halves of residual and result */
 };
 
 /*

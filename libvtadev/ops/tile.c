@@ -53,6 +53,7 @@ static struct need needs(const struct layer *l, const struct tile *t)
 	uint64_t macs = (uint64_t)t->oc * t->ic * t->kh * t->kw;
 	uint64_t tiles = places_of(l, t) * div_up(l->oc, t->oc) * l->groups;
 	uint32_t acc_parts = tiles > 1 ? t->acc_parts : 1, kernels;
+	uint32_t places = t->acc_parts + l->has_res_low;
 
 	/* If both are loaded for each step, their parts go together. */
 	if (steps_of(l, t) > 1 && t->inp_parts == t->wgt_parts)
@@ -62,8 +63,9 @@ static struct need needs(const struct layer *l, const struct tile *t)
 	return (struct need) {
 		.inp = (uint64_t)t->inp_parts * t->ic * t->ih * t->iw,
 		.wgt = t->wgt_parts * macs,
-		.acc = (uint64_t)t->acc_parts * t->oc * t->oh * t->ow + l->post.vectors * t->oc,
-		.uop = kernels * acc_parts * macs + acc_parts * ops_post_uop_count(&l->post),
+		.acc = (uint64_t)places * t->oc * t->oh * t->ow + l->post.vectors * t->oc,
+		.uop = kernels * acc_parts * macs +
+		       acc_parts * (ops_post_uop_count(&l->post) + l->has_res_low),
 	};
 }
 
@@ -117,7 +119,8 @@ static uint64_t estimate(const struct search *s, const struct tile *t)
 	uint64_t wgt_loads = steps > 1 ? tiles * steps :
 			     t->hold_inp && blocks > 1 ? tiles : blocks * l->groups;
 	uint64_t load = inp_loads * (inp + around) + wgt_loads * wgt;
-	uint64_t compute = tiles * (steps * sum + clear + ops_post_cost(&l->post, out)) +
+	uint64_t fine = (l->has_res_low ? 5 * out : 0) + (l->has_out_low ? 2 * out + store : 0);
+	uint64_t compute = tiles * (steps * sum + clear + ops_post_cost(&l->post, out) + fine) +
 			   (t->hold_inp ? tiles : blocks * l->groups) * params;
 	uint64_t cost = max_u64(load, compute);
 

@@ -274,6 +274,26 @@ int vtaops_conv2d_around(struct vtaops_builder *b, const struct vtaops_conv2d *o
 			 uint32_t around);
 
 /*
+ * Results and residuals of 16 bits: value = 256 * high + low, in two tensors of one shape. high is
+ * the value in steps of 256, rounded to the nearest, and low, from -128 to 127, what that leaves.
+ * These are the low ones of what struct vtaops_conv2d has.
+ */
+struct vtaops_fine {
+	uint32_t res, out;	/* device addresses, 0 for none */
+};
+
+/*
+ * vtaops_conv2d_fine() - a convolution with residual or result of 16 bits, or both
+ *
+ * With fine->res, the sums begin with ((res << 8) + fine->res) * res_muls >> 8; res and res_muls
+ * are needed. With fine->out, lo and hi of the output stage are limits of the result of 16 bits,
+ * from -32768 to 32639. @around is as in vtaops_conv2d_around(), or 0. The convolution is not
+ * transposed.
+ */
+int vtaops_conv2d_fine(struct vtaops_builder *b, const struct vtaops_conv2d *op,
+		       const struct vtaops_fine *fine, uint32_t around);
+
+/*
  * vtaops_conv2d_out_h() - output height; 0 for a shape without outputs
  * vtaops_conv2d_out_w() - output width, likewise
  */

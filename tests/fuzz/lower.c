@@ -60,6 +60,7 @@ struct layer {
 	struct vtaops_dense dense;
 	uint32_t start;			/* of the sums of these two, or 0 */
 	uint32_t around;		/* the input of the first, or 0 */
+	struct vtaops_fine fine;	/* likewise its low halves */
 	struct vtaops_eltwise eltwise;
 	struct vtaops_window window;
 	struct vtaops_function function;
@@ -82,6 +83,8 @@ static int lower_layer(struct vtaops_builder *b, const void *arg)
 
 	switch (l->kind) {
 	case CONV:
+		if (l->fine.res || l->fine.out)
+			return vtaops_conv2d_fine(b, &l->conv, &l->fine, l->around);
 		if (l->around)
 			return vtaops_conv2d_around(b, &l->conv, l->start, l->around);
 		return l->start ? vtaops_conv2d_start(b, &l->conv, l->start) :
@@ -177,8 +180,13 @@ static void add_conv(struct machine *m, struct input *in, struct layer *l, enum 
 		op->res = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	if (has & 32)
 		op->res_muls = reserve(m, vtaops_bias_bytes(c, op->units), fate);
-	if (has & 64)
+	if ((has & 72) == 64)
 		l->start = reserve(m, vtaops_bias_bytes(c, op->units), fate);
+	/* With a residual sums have no start: 16 bits instead */
+	if ((has & 72) == 72 && number(in, 0, 4) < 3)
+		l->fine.res = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
+	if ((has & 72) == 72 && number(in, 0, 4) < 3)
+		l->fine.out = reserve(m, vtaops_act_bytes(c, op->n, op->units, oh, ow), fate);
 	if (has & 128)
 		l->around = reserve(m, vtaops_act_bytes(c, c->batch, op->in, 1, 1), fate);
 	op->post = make_post(m, in, op->units, fate);

@@ -106,7 +106,7 @@ static struct post random_post(struct run *r, struct vtaops_post *post, uint32_t
 	return p;
 }
 
-static int8_t finish_value(const struct post *p, uint32_t channel, uint32_t acc)
+static int32_t finish_wide(const struct post *p, uint32_t channel, uint32_t acc)
 {
 	int32_t shift = p->shift[channel], v;
 
@@ -118,7 +118,12 @@ static int8_t finish_value(const struct post *p, uint32_t channel, uint32_t acc)
 	if (p->round && shift >= 16)
 		v += acc >> (shift - 1) & 1;
 	v = v < p->lo ? p->lo : v;
-	return (int8_t)(v > p->hi ? p->hi : v);
+	return v > p->hi ? p->hi : v;
+}
+
+static int8_t finish_value(const struct post *p, uint32_t channel, uint32_t acc)
+{
+	return (int8_t)finish_wide(p, channel, acc);
 }
 
 static uint32_t product(int8_t a, int8_t b)
@@ -135,19 +140,13 @@ static bool says_what_fits(const char *why)
 	       strtoul(takes + 7, NULL, 10) > strtoul(fit + 2, NULL, 10);
 }
 
-/* Run and compare with @want; a refusal must name what fits. */
-static enum case_result check(struct run *r, lower_fn lower, const void *op, uint32_t out,
-			      const int8_t *want, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
+/* Compare the tensor at @out with @want. */
+static enum case_result compare(struct run *r, uint32_t out, const int8_t *want, uint32_t n,
+				uint32_t c, uint32_t h, uint32_t w)
 {
 	size_t count = (size_t)n * c * h * w, used = strlen(r->text);
 	int8_t *got = alloc_owned(r, count);
-	const char *why;
-	int err = machine_run(r->m, lower, op, &why);
 
-	if (err) {
-		snprintf(r->text + used, r->len - used, ": %s", why);
-		return err == -VTAOPS_EFIT && says_what_fits(why) ? CASE_REFUSED : CASE_WRONG;
-	}
 	vtaops_unpack_act(r->c, got, machine_at(r->m, out), n, c, h, w);
 	for (size_t i = 0; i < count; i++) {
 		if (got[i] == want[i])
@@ -159,18 +158,39 @@ static enum case_result check(struct run *r, lower_fn lower, const void *op, uin
 	return CASE_EXACT;
 }
 
+/* Run and compare with @want; a refusal must name what fits. */
+static enum case_result check(struct run *r, lower_fn lower, const void *op, uint32_t out,
+			      const int8_t *want, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
+{
+	size_t used = strlen(r->text);
+	const char *why;
+	int err = machine_run(r->m, lower, op, &why);
+
+	if (err) {
+		snprintf(r->text + used, r->len - used, ": %s", why);
+		return err == -VTAOPS_EFIT && says_what_fits(why) ? CASE_REFUSED : CASE_WRONG;
+	}
+	return compare(r, out, want, n, c, h, w);
+}
+
 /* ---- Convolutions ----------------------------------------------------------- */
 
-/* With a vector that the sums begin with, or 0, and with values around the input, or 0 */
+/*
+ * With a vector that the sums begin with, or 0, with values around the input, or 0, and with halves
+ * of 16 bits
+ */
 struct started_conv {
 	struct vtaops_conv2d op;
 	uint32_t start, around;
+	struct vtaops_fine fine;
 };
 
 static int lower_conv(struct vtaops_builder *b, const void *arg)
 {
 	const struct started_conv *conv = arg;
 
+	if (conv->fine.res || conv->fine.out)
+		return vtaops_conv2d_fine(b, &conv->op, &conv->fine, conv->around);
 	if (conv->around)
 		return vtaops_conv2d_around(b, &conv->op, conv->start, conv->around);
 	return conv->start ? vtaops_conv2d_start(b, &conv->op, conv->start) :
@@ -238,6 +258,41 @@ static const int8_t *random_around(struct run *r, uint32_t *addr, uint32_t chann
 	return v;
 }
 
+/* The residual begins the sums @acc, maybe with 16 bits. */
+static void add_residual(struct run *r, struct vtaops_conv2d *op, struct vtaops_fine *fine,
+			 bool wide, uint32_t *acc, uint32_t plane)
+{
+	size_t count = (size_t)op->n * op->units * plane;
+	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
+	const int8_t *res = new_tensor(r, &op->res, op->n, op->units, oh, ow), *low = NULL;
+	const int32_t *muls = new_vector(r, &op->res_muls, op->units, 1, -1000,
+					 wide || rnd(r, 2) ? 2001 : 0);
+
+	if (wide)
+		low = new_tensor(r, &fine->res, op->n, op->units, oh, ow);
+	op->res_shift = op->res_muls ? 0 : rnd(r, 8);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t mul = (uint32_t)muls[i / plane % op->units];
+
+		acc[i] = ((uint32_t)res[i] << op->res_shift) * mul;
+		if (low)
+			acc[i] = (uint32_t)((res[i] * 256 + low[i]) * (int32_t)mul >> 8);
+	}
+}
+
+/* A result of 16 bits: its limits, and room for the low half */
+static void widen_result(struct run *r, struct vtaops_conv2d *op, struct post *post,
+			 struct vtaops_fine *fine)
+{
+	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
+
+	op->post.lo = (int)rnd(r, 32769) - 32768;
+	op->post.hi = op->post.lo + (int)rnd(r, (uint32_t)(32640 - op->post.lo));
+	post->lo = op->post.lo;
+	post->hi = op->post.hi;
+	fine->out = machine_alloc(r->m, vtaops_act_bytes(r->c, op->n, op->units, oh, ow));
+}
+
 static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool residual)
 {
 	uint32_t oh = vtaops_conv2d_out_h(op), ow = vtaops_conv2d_out_w(op);
@@ -247,6 +302,10 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 	int8_t *want = alloc_owned(r, op->n * image), *inp, *wgt;
 	struct post post = random_post(r, &op->post, op->units);
 	uint32_t start_at = 0, around_at = !op->transposed && !rnd(r, 3);
+	bool fine_may = !op->transposed && r->c->log_inp_width == 3;
+	struct vtaops_fine fine = { 0 };
+	enum case_result result;
+	int8_t *low = alloc_owned(r, op->n * image);
 	const int8_t *around = random_around(r, &around_at, op->in);
 
 	snprintf(r->text, r->len,
@@ -267,16 +326,11 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 	else
 		vtaops_pack_wgt(r->c, machine_at(r->m, op->wgt), wgt, op->units, op->in, op->kh,
 				op->kw);
+	if (fine_may && !rnd(r, 3))
+		widen_result(r, op, &post, &fine);
 	if (residual) {
-		const int8_t *res = new_tensor(r, &op->res, op->n, op->units, oh, ow);
-		const int32_t *muls = new_vector(r, &op->res_muls, op->units, 1, -1000,
-						 rnd(r, 2) ? 2001 : 0);
-
-		op->res_shift = op->res_muls ? 0 : rnd(r, 8);
-		for (size_t i = 0; i < op->n * image; i++)
-			acc[i] = ((uint32_t)res[i] << op->res_shift) *
-				 (uint32_t)muls[i / (oh * ow) % op->units];
-	} else if (!rnd(r, 3)) {
+		add_residual(r, op, &fine, fine_may && rnd(r, 2), acc, oh * ow);
+	} else if (!fine.out && !rnd(r, 3)) {
 		const int32_t *start = random_start(r, &start_at, op->units);
 
 		for (size_t i = 0; i < op->n * image; i++)
@@ -286,10 +340,16 @@ static enum case_result run_conv(struct run *r, struct vtaops_conv2d *op, bool r
 	for (uint32_t n = 0; n < op->n; n++)
 		conv_sums(op, inp + (size_t)n * op->in * op->h * op->w, around, wgt,
 			  acc + n * image, oh, ow);
-	for (size_t i = 0; i < op->n * image; i++)
-		want[i] = finish_value(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
-	return check(r, lower_conv, &(struct started_conv) { *op, start_at, around_at }, op->out,
-		     want, op->n, op->units, oh, ow);
+	for (size_t i = 0; i < op->n * image; i++) {
+		int32_t v = finish_wide(&post, (uint32_t)(i / (oh * ow) % op->units), acc[i]);
+
+		want[i] = (int8_t)(fine.out ? (v + 128) >> 8 : v);
+		low[i] = (int8_t)v;
+	}
+	result = check(r, lower_conv, &(struct started_conv) { *op, start_at, around_at, fine },
+		       op->out, want, op->n, op->units, oh, ow);
+	return result == CASE_EXACT && fine.out ?
+		compare(r, fine.out, low, op->n, op->units, oh, ow) : result;
 }
 
 /* As much padding behind as before, or any other. */

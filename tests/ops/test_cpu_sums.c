@@ -217,36 +217,58 @@ TEST(conv_of_floats_is_to_the_bit_that_of_plain_loops)
 	}
 }
 
+/* A residual of two halves, times the channel's number / 256, in 32 bits */
+static int32_t fine_residual(const struct call *c, size_t at, int32_t channel)
+{
+	int32_t value = byte(c->io[2], at, 0) * 256 + byte(c->io[5], at, 0);
+
+	return (int32_t)((uint32_t)value * ((uint32_t *)c->io[6])[channel]) >> 8;
+}
+
 TEST(conv_of_bytes)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		struct vtacpu_conv_i8 p = { .win = rnd_window(), .x_unsigned = rnd(2),
 					    .w_unsigned = rnd(2), .y_unsigned = rnd(2),
-					    .has_res = rnd(3) };
+					    .has_res = rnd(4) };
 		unsigned int y = p.has_res > 1 ? 7 : 6;
 		struct bytes x, w;
+		void *vectors[3];
 		struct call c;
 
 		p.res_shift = p.has_res > 1 ? 0 : rnd(10);
 		p.x_zero = rnd(2) ? (int32_t)rnd(100) : 0;
 		p.w_zero = rnd(2) ? (int32_t)rnd(100) : 0;
 		p.post = rnd_post((int)p.y_unsigned, 1);
+		if (p.has_res == 3)
+			p.post.vectors &= ~(uint32_t)VTACPU_SHIFTS;
+		if (!p.y_unsigned && rnd(3) == 0) {
+			p.post.vectors |= VTACPU_LOW;
+			p.post.lo = (int32_t)rnd(32769) - 32768;
+			p.post.hi = (int32_t)rnd(32768);
+		}
 		prepare(&c, VTACPU_CONV_I8, &p, 0);
 		rnd_vectors(&c, 3);
 		run(&c, VTACPU_CONV_I8, &p);
+		vectors[0] = c.io[3];
+		vectors[1] = c.io[4];
+		vectors[2] = p.has_res < 3 ? c.io[5] : NULL;
 		x = (struct bytes) { c.io[0], p.x_unsigned, p.x_zero };
 		w = (struct bytes) { c.io[1], p.w_unsigned, p.w_zero };
 		for (size_t at = 0; at < c.need.bytes[y]; at++) {
 			int32_t sum = (int32_t)conv_sum(&p.win, a_byte, &x, &w, at);
-
 			int32_t channel = (int32_t)channel_of(&p.win, at);
 
-			if (p.has_res)
+			if (p.has_res == 3)
+				sum = (int32_t)((uint32_t)sum +
+						(uint32_t)fine_residual(&c, at, channel));
+			else if (p.has_res)
 				sum = (int32_t)((uint32_t)sum + (uint32_t)byte(c.io[2], at, 0) *
 						(p.has_res > 1 ? ((uint32_t *)c.io[6])[channel] :
 						 1u << p.res_shift));
+			sum = post(&p.post, vectors, channel_of(&p.win, at), sum);
 			assert_int_equal(byte(c.io[y], at, p.y_unsigned),
-					 post(&p.post, c.io + 3, channel_of(&p.win, at), sum));
+					 p.post.vectors & VTACPU_LOW ? (int8_t)sum : sum);
 		}
 		drop(&c);
 	}

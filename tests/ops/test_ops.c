@@ -103,6 +103,27 @@ static int lower_around_nothing(struct vtaops_builder *b, const void *op)
 	return vtaops_conv2d_around(b, op, 0, 0);
 }
 
+/* With a residual's low half, the result's, both, and that in the place of the result */
+static int lower_fine(struct vtaops_builder *b, const void *op, uint32_t res, uint32_t out)
+{
+	return vtaops_conv2d_fine(b, op, &(struct vtaops_fine) { res, out }, 0);
+}
+
+static int lower_fine_res(struct vtaops_builder *b, const void *op)
+{
+	return lower_fine(b, op, 0x50000, 0);
+}
+
+static int lower_fine_out(struct vtaops_builder *b, const void *op)
+{
+	return lower_fine(b, op, 0, 0x60000);
+}
+
+static int lower_fine_same(struct vtaops_builder *b, const void *op)
+{
+	return lower_fine(b, op, 0, ((const struct vtaops_conv2d *)op)->out);
+}
+
 static int lower_dense(struct vtaops_builder *b, const void *op)
 {
 	return vtaops_dense(b, op);
@@ -469,6 +490,18 @@ TEST(test_refusals)
 	expect(&m, lower_around_nothing, &op, VTAOPS_EINVAL);
 	op.transposed = 1;
 	expect(&m, lower_conv_around, &op, VTAOPS_EINVAL);
+	expect(&m, lower_fine_out, &op, VTAOPS_EINVAL);
+	op = good;
+	expect(&m, lower_fine_res, &op, VTAOPS_EINVAL);
+	op.res = 0x40000;
+	expect(&m, lower_fine_res, &op, VTAOPS_EINVAL);
+	op = good;
+	expect(&m, lower_fine_same, &op, VTAOPS_EINVAL);
+	op.post.hi = 32640;
+	expect(&m, lower_fine_out, &op, VTAOPS_EINVAL);
+	op.post.hi = 0;
+	op.post.lo = -32769;
+	expect(&m, lower_fine_out, &op, VTAOPS_EINVAL);
 	op = good;
 	op.h = 1u << 20;
 	op.w = 1u << 12;

@@ -64,6 +64,20 @@ def deep(last):
     return n, last(n, n.conv(x, 24))
 
 
+def skips():
+    """Layers of 1x1, each of which adds a little to what the one before it made."""
+    n = Net(5)
+    n.channels["x"] = CHANNELS
+    x = n.add("Relu", [n.conv("x", 32, 3)])
+    for _ in range(8):
+        y = n.add("Relu", [n.conv(x, 32, 1)])
+        w = n.constant(n.random.randn(32, 32, 1, 1) / 16)
+        n.channels[y] = 32
+        x = n.add("Relu", [n.add("Add", [x, n.add("Conv", [y, w])])])
+        n.channels[x] = 32
+    return n, x
+
+
 def none(_, x):
     return x
 
@@ -207,6 +221,9 @@ def main():
         s.check("a product's result has 16 bits", s.better(gemm(), 2, 5, "--range=mse", "--range=mse", "--precision=16"))
         s.check("layers of 16 bits are nearer to float",
                 s.better(deep(none), 5, 4, "-j", "--precision=16"))
+        s.check("sums along a skip connection too",
+                s.better(skips(), 2, 2, "-j", "--precision=16"))
+        s.check("as --precision=auto finds", s.better(skips(), 1.5, 1.5, "-j", "--precision=auto", "--extra-cycles=50%"))
         s.check("--precision=auto takes no more cycles than allowed",
                 s.better(deep(relu), 3.5, 2, "-j", "--precision=auto", "--extra-cycles=240%"))
         s.check("a function reads 8 bits, and the report says why",

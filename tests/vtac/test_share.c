@@ -174,6 +174,11 @@ TEST(groups_with_all_operands)
 	integers.p.conv_i8.win.groups = 1;
 	integers.p.conv_i8.win.n = 3;
 	assert_int_equal(same_bits(&integers), 3);
+	/* A residual of 16 bits, and the low half of such a result */
+	integers.p.conv_i8.has_res = 3;
+	integers.p.conv_i8.post.vectors = VTACPU_BIAS | VTACPU_MULS | VTACPU_LOW;
+	integers.p.conv_i8.post.lo = -32768;
+	assert_int_equal(same_bits(&integers), 3);
 }
 
 /* Of a batch with one b and one row of c for all; then along other dimensions. */

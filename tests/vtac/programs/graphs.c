@@ -163,9 +163,10 @@ static int add_residual(struct maker *m, struct vtac_tensor *t, struct vtac_tens
 	return finish(m, node, t->dims[0], t->dims[1], t->dims[2], t->dims[3]) ? 0 : -1;
 }
 
-static int add_conv(struct maker *m, bool residual)
+/* A convolution of @x, and @res or NULL added to it */
+static int conv_of(struct maker *m, struct vtac_tensor *x, struct vtac_tensor *res)
 {
-	struct vtac_tensor *x = pick(m), *res = residual ? pick(m) : NULL, *w, *b = NULL, *y;
+	struct vtac_tensor *w, *b = NULL, *y;
 	struct vtac_node *node = vtac_node_new(m->g, VTAC_CONV, NULL, m->raw ? 3 : 4, 1);
 	int64_t oc, groups = 1, ic = x->dims[1], oh, ow;
 	struct vtac_window *win;
@@ -205,6 +206,26 @@ static int add_conv(struct maker *m, bool residual)
 		return -1;
 	y = finish(m, node, x->dims[0], oc, oh, ow);
 	return !y || (m->raw && res && add_residual(m, y, res)) ? -1 : 0;
+}
+
+static int add_conv(struct maker *m, bool residual)
+{
+	struct vtac_tensor *x = pick(m);
+
+	return conv_of(m, x, residual ? pick(m) : NULL);
+}
+
+/* Add convolutions that each add what the one before it made. */
+static int add_skips(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	int err = 0;
+
+	for (uint32_t i = 2 + rnd(m, 2); i && !err; i--) {
+		err = conv_of(m, x, x);
+		x = m->live[m->n - 1];
+	}
+	return err;
 }
 
 static int add_transposed(struct maker *m)
@@ -930,8 +951,9 @@ static int add_any(struct maker *m)
 		return add_conv(m, false);
 	case 3:
 	case 4:
-	case 5:
 		return add_conv(m, true);
+	case 5:
+		return m->raw ? add_conv(m, true) : add_skips(m);
 	case 6:
 	case 7:
 		return add_pair(m);

@@ -159,6 +159,9 @@ static void forget(struct trial *trial)
 	vtac_graph_free(trial->g);
 }
 
+/* Residuals of 16 bits in all networks so far */
+static unsigned int lows;
+
 static void quantise(struct trial *trial, struct vtac_options opt)
 {
 	const struct vtac_images images = {
@@ -176,6 +179,8 @@ static void quantise(struct trial *trial, struct vtac_options opt)
 		fail_msg("VTA_SEED=%llu core %u: %s", (unsigned long long)trial->seed, trial->core,
 			 trial->g->error.text);
 	trial->g->how = NULL;
+	for (unsigned int i = 0; i < trial->g->n_nodes; i++)
+		lows += trial->g->nodes[i]->post.low;
 }
 
 static bool only_dump(void)
@@ -554,6 +559,9 @@ TEST(card_is_the_interpreter)
 		one_graph(i);
 	print_message("# %llu networks on %d cores in 3 orders, every tensor bit for bit\n",
 		      (unsigned long long)(end - first), CORES);
+	print_message("# %u residuals of 16 bits\n", lows);
+	if (first + 1 < end)
+		assert_true(20 * lows > end - first);
 }
 
 TEST(card_is_the_interpreter_after_all_passes)
