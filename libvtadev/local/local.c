@@ -233,9 +233,9 @@ static bool is_lost(struct local *card)
 static int tell_info(struct local *card, struct vta_info *info)
 {
 	*info = card->info;
-	pthread_rwlock_rdlock(&card->space.lock);
+	local_begin(&card->space);
 	info->mem_free = card->info.mem_size - card->space.card_bytes;
-	pthread_rwlock_unlock(&card->space.lock);
+	local_end(&card->space);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
  *   local_engine.c  the threads that execute descriptors
  *   local_wait.c    waiting for queues
  *
- * Locks: local.lock, and local_space.lock. Neither is taken with the other held.
+ * Locks: local.lock, and local_space.locks. Neither is taken with the other held.
  */
 #ifndef VTADEV_LOCAL_IMPL_H
 #define VTADEV_LOCAL_IMPL_H
@@ -60,8 +60,19 @@ struct local_arena {
 	uint32_t *table;	/* of all device addresses, as passed to map() of the device */
 };
 
+/*
+ * A lock in a cache line that no other one is in. A thread reads with one of them, so that
+ * threads of different cores take no line from each other for each access. A writer takes all.
+ */
+#define LOCAL_SPACE_LOCKS	32u
+union local_space_lock {
+	pthread_rwlock_t lock;
+	char line[128];
+};
+
 struct local_space {
-	pthread_rwlock_t lock;	/* Protects: all of it. Held while memory is accessed */
+	/* Protect: all of it. Held while memory is accessed */
+	union local_space_lock locks[LOCAL_SPACE_LOCKS];
 	struct local_mem **mems;	/* by rising address */
 	size_t count;
 	size_t room;

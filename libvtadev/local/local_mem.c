@@ -2,8 +2,8 @@
 /*
  * local_mem.c - the memory of a card in the process, by 32-bit device addresses
  *
- * A buffer is whole pages at a device address. The card accesses memory with the lock
- * held for reading, a piece at a time; a buffer is taken away with it held for writing.
+ * A buffer is whole pages at a device address. The card accesses memory with a lock held
+ * for reading, a piece at a time; a buffer is taken away with all of them held for writing.
  * So when the free of a buffer returns, no run can access the buffer any longer.
  */
 #include <errno.h>
@@ -26,18 +26,51 @@
 #define MADV_POPULATE_WRITE	23
 #endif
 
-static int init_lock(struct local_space *space)
+static void destroy_locks(struct local_space *space, unsigned int n)
+{
+	while (n--)
+		pthread_rwlock_destroy(&space->locks[n].lock);
+}
+
+static int init_locks(struct local_space *space)
 {
 	pthread_rwlockattr_t attr;
 	int err = pthread_rwlockattr_init(&attr);
+	unsigned int i;
 
 	if (err)
 		return -err;
 	/* Two engines that take turns to read must not keep a free waiting. */
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	err = pthread_rwlock_init(&space->lock, &attr);
+	for (i = 0; i < LOCAL_SPACE_LOCKS && !err; i++)
+		err = pthread_rwlock_init(&space->locks[i].lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
+	if (err)
+		destroy_locks(space, i - 1);
 	return -err;
+}
+
+static void lock_for_writing(struct local_space *space)
+{
+	for (unsigned int i = 0; i < LOCAL_SPACE_LOCKS; i++)
+		pthread_rwlock_wrlock(&space->locks[i].lock);
+}
+
+static void unlock_for_writing(struct local_space *space)
+{
+	for (unsigned int i = 0; i < LOCAL_SPACE_LOCKS; i++)
+		pthread_rwlock_unlock(&space->locks[i].lock);
+}
+
+/* The lock that the calling thread reads with. */
+static pthread_rwlock_t *own_lock(struct local_space *space)
+{
+	static atomic_uint threads;
+	static __thread unsigned int thread;
+
+	if (!thread)
+		thread = atomic_fetch_add(&threads, 1) % LOCAL_SPACE_LOCKS + 1;
+	return &space->locks[thread - 1].lock;
 }
 
 int local_space_init(struct local *card)
@@ -50,7 +83,7 @@ int local_space_init(struct local *card)
 	err = local_arena_init(space, card->info.mem_size);
 	if (err)
 		return err;
-	err = init_lock(space);
+	err = init_locks(space);
 	if (err)
 		local_arena_destroy(space);
 	return err;
@@ -229,7 +262,7 @@ void local_space_destroy(struct local *card)
 		drop_memory(take_out(space, space->count - 1));
 	free(space->mems);
 	local_arena_destroy(space);
-	pthread_rwlock_destroy(&space->lock);
+	destroy_locks(space, LOCAL_SPACE_LOCKS);
 }
 
 /* ---- Requests ---- */
@@ -272,9 +305,9 @@ static int place_mem(struct local *card, struct local_mem *mem, int err, uint64_
 		free(mem);
 		return err;
 	}
-	pthread_rwlock_wrlock(&card->space.lock);
+	lock_for_writing(&card->space);
 	err = put_in_place(card, mem, addr, align);
-	pthread_rwlock_unlock(&card->space.lock);
+	unlock_for_writing(&card->space);
 	if (err)
 		drop_memory(mem);
 	return err;
@@ -313,11 +346,11 @@ int local_buf_free(struct local *card, const struct vta_buf_free *req)
 
 	if (req->pad)
 		return -EINVAL;
-	pthread_rwlock_wrlock(&space->lock);
+	lock_for_writing(space);
 	mem = by_handle(space, req->handle, &at);
 	if (mem)
 		take_out(space, at);
-	pthread_rwlock_unlock(&space->lock);
+	unlock_for_writing(space);
 	if (!mem)
 		return -ENOENT;
 	drop_memory(mem);
@@ -411,9 +444,9 @@ int local_buf_export(struct local *card, struct vta_buf_export *req)
 
 	if (req->flags & ~(uint32_t)(O_CLOEXEC | O_RDWR))
 		return -EINVAL;
-	pthread_rwlock_rdlock(&space->lock);
+	local_begin(space);
 	fd = export(by_handle(space, req->handle, &at), req->flags & O_RDWR);
-	pthread_rwlock_unlock(&space->lock);
+	local_end(space);
 	if (fd < 0)
 		return fd;
 	req->fd = fd;
@@ -476,12 +509,12 @@ int local_buf_import(struct local *card, struct vta_buf_import *req)
 
 void local_begin(struct local_space *space)
 {
-	pthread_rwlock_rdlock(&space->lock);
+	pthread_rwlock_rdlock(own_lock(space));
 }
 
 void local_end(struct local_space *space)
 {
-	pthread_rwlock_unlock(&space->lock);
+	pthread_rwlock_unlock(own_lock(space));
 }
 
 enum vta_fault_reason local_find_piece(struct local_space *space, uint64_t addr, bool write,
