@@ -62,6 +62,8 @@ struct search {
 	struct vtac_quant_options best;
 	struct noise least;		/* with it */
 	struct vtac_known known;	/* floats of the evaluation set */
+	bool others;			/* measure the images of calibration, with these floats: */
+	struct vtac_known known_others;
 	bool pads, best_pads;		/* has the last, the best zero points around inputs? */
 	unsigned int done, most;	/* candidates: evaluated, at most */
 };
@@ -276,7 +278,8 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 	      vtac_pass_precision(g, &opt) || vtac_pass_zero_point(g, &opt) ||
 	      vtac_pass_requantize(g, &opt) || vtac_pass_quantise(g, &opt) ? 1 : 0;
 	if (!err)
-		err = vtac_measure(t->g, g, &opt, &t->eval, &t->known, &a);
+		err = vtac_measure(t->g, g, &opt, t->others ? &t->calib : &t->eval,
+				   t->others ? &t->known_others : &t->known, &a);
 	if (!err)
 		*noise = (struct noise) { noise_of(g, &a), noise_of_outputs(g, &a) };
 	t->pads = !err && has_padding_point(g);
@@ -527,8 +530,21 @@ static int measure_marked(void *priv, double *noise)
 	return ret < 0 ? -1 : 0;
 }
 
+/* The same on the images of calibration, by which no choice was made. */
+static int measure_others(void *priv, double *noise)
+{
+	struct search *t = priv;
+	int ret;
+
+	t->others = true;
+	ret = measure_marked(t, noise);
+	t->others = false;
+	return ret;
+}
+
 static int search_precision(struct search *t, const struct vtac_quant_options *asked)
 {
+	static const struct vtac_noise_fns fns = { measure_marked, measure_others };
 	struct vtac_options opt = *t->opt;
 	struct vtac_graph *g;
 
@@ -538,7 +554,7 @@ static int search_precision(struct search *t, const struct vtac_quant_options *a
 	g = counted_graph(t, &t->best);
 	/* The same images and values are compared, so chance decides less. */
 	if (!g || vtac_spread_precision(g, &opt, t->least.outputs, pow(10, -chance(t) / 2 / 10),
-					measure_marked, t))
+					&fns, t))
 		return -1;
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		for (unsigned int k = 0; k < t->g->n_nodes && g->nodes[i]->precise; k++)
@@ -769,6 +785,7 @@ static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 	}
 	free_graphs(&t, g, err);
 	vtac_known_free(&t.known);
+	vtac_known_free(&t.known_others);
 	if (err && t.g && t.g->error.text[0])
 		vtac_fail(g, NULL, "%s", t.g->error.text);
 	vtac_graph_free(t.g);

@@ -184,8 +184,34 @@ static struct group *take_best(struct spread *s, uint64_t *left)
 	return best;
 }
 
+static void mark_taken(const struct spread *s, bool precise)
+{
+	for (unsigned int i = 0; i < s->groups; i++)
+		if (s->group[i].taken)
+			mark(s, &s->group[i], precise);
+}
+
+/*
+ * Of many measures, the best are so by chance, too. So it is other images that decide about all
+ * that was taken: they have to show that the noise falls by the factor @worth.
+ */
+static int judge(struct spread *s, double worth, vtac_noise_fn again, void *priv)
+{
+	double without, with;
+
+	mark_taken(s, false);
+	if (again(priv, &without))
+		return -1;
+	mark_taken(s, true);
+	if (again(priv, &with))
+		return -1;
+	if (with > without * worth)
+		mark_taken(s, false);
+	return 0;
+}
+
 int vtac_spread_precision(struct vtac_graph *g, const struct vtac_options *opt, double noise,
-			  double worth, vtac_noise_fn measure, void *priv)
+			  double worth, const struct vtac_noise_fns *fns, void *priv)
 {
 	unsigned int percent = opt->quant && opt->quant->extra_cycles ? opt->quant->extra_cycles :
 		EXTRA_CYCLES;
@@ -194,8 +220,8 @@ int vtac_spread_precision(struct vtac_graph *g, const struct vtac_options *opt, 
 		.all = vtac_alloc(g, g->n_nodes + 1u, sizeof(s.all[0])),
 		.group = vtac_alloc(g, g->n_nodes + 1u, sizeof(s.group[0])),
 	};
+	bool taken = false;
 	uint64_t left;
-	double with;
 
 	if (!joined || !s.all || !s.group || vtac_pass_residual(joined, opt)) {
 		vtac_graph_free(joined);
@@ -206,13 +232,9 @@ int vtac_spread_precision(struct vtac_graph *g, const struct vtac_options *opt, 
 	left = s.cycles / 100 * percent;
 	sort_kinds(&s);
 	make_groups(&s, left);
-	if (!s.count || measure_groups(&s, left, noise, measure, priv))
+	if (!s.count || measure_groups(&s, left, noise, fns->measure, priv))
 		return s.count ? -1 : 0;
 	while (take_best(&s, &left))
-		;
-	if (measure(priv, &with))
-		return -1;
-	for (unsigned int i = 0; i < s.groups && with > noise * worth; i++)
-		mark(&s, &s.group[i], false);
-	return 0;
+		taken = true;
+	return taken ? judge(&s, worth, fns->again, priv) : 0;
 }

@@ -122,12 +122,16 @@ int vtac_check_precise(struct vtac_graph *g, const struct vtac_options *opt);
 void vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt);
 /*
  * precision_auto.c: mark nodes of @g, a calibrated graph, where finer steps gain most. @noise of
- * the outputs is without; @measure returns 0 with that of the marked graph, or -1. Nothing is
- * marked unless the noise falls by the factor @worth, so that chance does not decide.
+ * the outputs is without; measure() returns 0 with that of the marked graph, or -1, and again() of
+ * other images. Nothing is marked unless their noise falls by the factor @worth, so that chance does
+ * not decide.
  */
 typedef int (*vtac_noise_fn)(void *priv, double *noise);
+struct vtac_noise_fns {
+	vtac_noise_fn measure, again;
+};
 int vtac_spread_precision(struct vtac_graph *g, const struct vtac_options *opt, double noise,
-			  double worth, vtac_noise_fn measure, void *priv);
+			  double worth, const struct vtac_noise_fns *fns, void *priv);
 
 /* channel_split.c: returns the multiplications of a convolution or matrix product. */
 double vtac_work(const struct vtac_node *node);
