@@ -122,9 +122,9 @@ int vtac_check_precise(struct vtac_graph *g, const struct vtac_options *opt);
 void vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt);
 /*
  * precision_auto.c: mark nodes of @g, a calibrated graph, where finer steps gain most. @noise of
- * the outputs is without; measure() returns 0 with that of the marked graph, or -1, and again() of
- * other images. Nothing is marked unless their noise falls by the factor @worth, so that chance does
- * not decide.
+ * the outputs is without; measure() returns 0 with that of the marked graph, or -1, and again()
+ * that of other images. Nothing is marked unless their noise falls by the factor @worth, so that
+ * chance does not decide.
  */
 typedef int (*vtac_noise_fn)(void *priv, double *noise);
 struct vtac_noise_fns {
