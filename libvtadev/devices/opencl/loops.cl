@@ -213,35 +213,49 @@ static int dot4(int a, int b, int sum)
 }
 #endif
 
-/* Rows of 16 bytes and more begin at a multiple of 16. */
+#if LOG_BLOCK >= 4
+#define BYTES		16u
+/* 16 bytes of an operand's row: rows begin at a multiple of 16. */
+#ifdef DOT4
+typedef int4 bytes;
+
+static int add_products(bytes a, bytes b, int sum)
+{
+	return dot4(a.w, b.w, dot4(a.z, b.z, dot4(a.y, b.y, dot4(a.x, b.x, sum))));
+}
+#else
+typedef char16 bytes;
+
+static int add_products(bytes a, bytes b, int sum)
+{
+	int16 sums = PRODUCT(a, b);
+	int8 s8 = sums.lo + sums.hi;
+	int4 s4 = s8.lo + s8.hi;
+
+	return (int)((uint)sum + (uint)(s4.x + s4.y + s4.z + s4.w));
+}
+#endif
+#else
+#define BYTES		1u
+typedef char bytes;
+
+static int add_products(bytes a, bytes b, int sum)
+{
+	return (int)((uint)sum + (uint)(a * b));
+}
+#endif
+
+static bytes bytes_at(__global const char *row)
+{
+	return *(__global const bytes *)row;
+}
+
 static int multiply_row(__global const char *a, __global const char *b)
 {
 	int sum = 0;
 
-#if LOG_BLOCK >= 4 && defined(DOT4)
-	for (uint i = 0; i < BLOCK; i += 16) {
-		int4 x = *(__global const int4 *)(a + i), y = *(__global const int4 *)(b + i);
-
-		sum = dot4(x.x, y.x, sum);
-		sum = dot4(x.y, y.y, sum);
-		sum = dot4(x.z, y.z, sum);
-		sum = dot4(x.w, y.w, sum);
-	}
-#elif LOG_BLOCK >= 4
-	int16 sums = 0;
-	int8 s8;
-	int4 s4;
-
-	for (uint i = 0; i < BLOCK; i += 16)
-		sums += PRODUCT(*(__global const char16 *)(a + i),
-				*(__global const char16 *)(b + i));
-	s8 = sums.lo + sums.hi;
-	s4 = s8.lo + s8.hi;
-	sum = s4.x + s4.y + s4.z + s4.w;
-#else
-	for (uint i = 0; i < BLOCK; i++)
-		sum += a[i] * b[i];
-#endif
+	for (uint i = 0; i < BLOCK; i += BYTES)
+		sum = add_products(bytes_at(a + i), bytes_at(b + i), sum);
 	return sum;
 }
 
@@ -386,17 +400,26 @@ static void gemm_target(const struct core *c, __local const struct vta_group *g,
 			i++;
 		}
 	}
-	for (uint u = first; u < end; u++) {
-		const struct vta_isa_uop uop = decode_uop(g->sorted.uops[u]);
+	for (uint x = first * (BLOCK / BYTES); x < end * (BLOCK / BYTES); x++) {
+		const struct vta_isa_uop uop = decode_uop(g->sorted.uops[x / (BLOCK / BYTES)]);
+		__global const char *from = inp + uop.src * LANES + x % (BLOCK / BYTES) * BYTES;
+		__global const char *by = wgt + uop.wgt * BLOCK * BLOCK +
+					  x % (BLOCK / BYTES) * BYTES;
+		bytes a[TOGETHER], b[LANES_EACH];
 
 #pragma unroll
+		for (uint t = 0; t < TOGETHER; t++)
+			a[t] = bytes_at(from + src[t]);
+#pragma unroll
 		for (uint t = 0; t < TOGETHER; t++) {
+			if (!t || !one) {
+#pragma unroll
+				for (uint k = 0; k < lanes; k++)
+					b[k] = bytes_at(by + w[t] + k * BLOCK);
+			}
 #pragma unroll
 			for (uint k = 0; k < lanes; k++)
-				sum[t][k] = (int)((uint)sum[t][k] + (uint)multiply_row(
-					inp + (src[t] + uop.src * LANES),
-					wgt + ((one ? w[0] : w[t]) +
-					       (uop.wgt * BLOCK + k) * BLOCK)));
+				sum[t][k] = add_products(a[t], b[k], sum[t][k]);
 		}
 	}
 #pragma unroll
