@@ -208,14 +208,16 @@ check: test-deps  ## all tests; V=1 shows their whole output
 	@$(TESTS_RUN) $(CHECKS)
 
 # vta.cl on the first OpenCL device: as many streams as soft has, and again as an FPGA tool
-# would take it, with one work-group of several work-items, and with every loop a wide one.
+# would take it, with one work-group of several work-items, with every loop a wide one, and with
+# a team of work-groups.
 check-opencl: test-deps  ## the device opencl, many streams, in each way that vta.cl can be built
 	@$(QUIETLY) userspace $(DEVICES_TEST_DIR)/test_streams
 	@$(TESTS_RUN) -o build/check-opencl \
 		"streams=$(call devices-opencl,2160)" \
 		"task=VTADEV_OPENCL_OPTIONS=-DVTA_TASK $(call devices-opencl,360)" \
 		"group=VTADEV_OPENCL_OPTIONS='-DVTA_ITEMS=16 -cl-opt-disable' $(call devices-opencl,360)" \
-		"wide=VTADEV_OPENCL_OPTIONS=-DVTA_WIDE_MIN=1 $(call devices-opencl,360)"
+		"wide=VTADEV_OPENCL_OPTIONS='-DVTA_ALONE -DVTA_WIDE_MIN=1' $(call devices-opencl,360)" \
+		"team=VTADEV_OPENCL_OPTIONS='$(DEVICES_TEAM)' $(call devices-opencl,360)"
 
 # Real models against their goals, and many random ones; fetches some 650 MB.
 check-models: test-deps  ## real networks on real images against their goals; 650 MB

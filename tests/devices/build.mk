@@ -58,6 +58,9 @@ $(filter build/tsan/tests/devices/%,$(CHECK_PROGRAMS)): $(patsubst %,\
 devices-opencl = LSAN_OPTIONS=suppressions=tests/devices/opencl.supp VTA_STREAMS=$(1) \
 	$(DEVICES_TEST_DIR)/test_streams opencl:0.0
 
+# A team of work-groups, which small jobs have as well.
+DEVICES_TEAM := -DVTA_TEAM -DVTA_TEAM_GEMM=4u -DVTA_TEAM_ALU=4u
+
 # On any device, and on the card by tests/runtime/guest.sh.
 $(call program,$(DEVICES_TEST_DIR)/forks,tests/devices/forks.c tests/devices/pool_image.c,\
 	$$(DEVICES_TEST_CFLAGS),$(PROG_A) $(LIB_A),-lcmocka $$(LIB_LIBS))
@@ -83,4 +86,6 @@ CHECKS += \
 	"devices-opencl=tests/devices/opencl.sh" \
 	"devices-opencl-examples=tests/devices/examples.sh opencl:0.0" \
 	"devices-opencl-memory=ASAN_OPTIONS=detect_leaks=0 $(DEVICES_TEST_DIR)/test_far opencl" \
+	"devices-opencl-team=VTADEV_OPENCL_OPTIONS='$(DEVICES_TEAM)' $(call devices-opencl,360)" \
+	"devices-opencl-team-group=VTA_CONFIGS=tests/emu/configs/tiny.json VTADEV_OPENCL_OPTIONS='$(DEVICES_TEAM) -DVTA_ITEMS=16 -cl-opt-disable' $(call devices-opencl,60)" \
 	"devices-opencl-streams=$(call devices-opencl,2160)"

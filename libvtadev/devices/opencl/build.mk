@@ -16,7 +16,7 @@ OPENCL_CPPFLAGS := $(SOFT_CPPFLAGS) -DVTA_CL='"$(OPENCL_CL)"'
 OPENCL_LIBS := -lOpenCL $(EMU_LIBS)
 
 # One file for the OpenCL compiler, which finds no others.
-OPENCL_CL_PARTS := state.h moves.cl loops.cl plan.cl
+OPENCL_CL_PARTS := state.h moves.cl loops.cl plan.cl jobs.cl
 $(OPENCL_CL): $(addprefix libvtadev/devices/opencl/,vta.cl $(OPENCL_CL_PARTS)) contract/vta_isa.h
 	@mkdir -p $(@D)
 	sed $(foreach p,$(OPENCL_CL_PARTS),-e '/^#include "$(p)"/{r $(<D)/$(p)' -e 'd}') $< | \

@@ -338,11 +338,14 @@ static void gemm(const struct core *c, const struct vta_loop *l, ulong n, ulong 
 	}
 }
 
-#if VTA_ITEMS >= 2 * LANES
+/* A group has work-items for several micro-ops at a time. */
+#define SORTS		(VTA_ITEMS >= 2 * LANES)
+#define PARTS		(VTA_ITEMS / LANES)
+
+#if SORTS
 /* Iterations of the loops that have their sums in registers together, and lanes, at most. */
 #define TOGETHER	4u
 #define LANES_EACH	(BLOCK < 4 ? BLOCK : 4u)
-#define PARTS		(VTA_ITEMS / LANES)
 
 /* Sorts @count micro-ops from @bgn on by their destinations, by all work-items. */
 static void sort_uops(const struct core *c, __local struct vta_group *g, uint bgn, uint count)
@@ -371,10 +374,11 @@ static void sort_uops(const struct core *c, __local struct vta_group *g, uint bg
 /*
  * Adds all products of some lanes of a target, from @lane on, of @count iterations from @n on.
  * @lanes is a constant where it is called: an operand that is read is used for all sums.
+ * @shared: other work-items may add to the same sums.
  */
 static void gemm_target(const struct core *c, __local const struct vta_group *g,
 			const struct vta_isa_loop *l, uint lane, uint lanes, uint target, uint n,
-			uint count)
+			uint count, bool shared)
 {
 	__global const char *inp = c->inp + lane / BLOCK * BLOCK;
 	__global const char *wgt = c->wgt + lane % BLOCK * BLOCK;
@@ -393,7 +397,7 @@ static void gemm_target(const struct core *c, __local const struct vta_group *g,
 		/* Read before the operands: all are on their way together. */
 #pragma unroll
 		for (uint k = 0; k < lanes; k++)
-			sum[t][k] = acc[dst[t] + k];
+			sum[t][k] = shared ? 0 : acc[dst[t] + k];
 		/* Those beyond the last are as the last, and not written. */
 		if (t + 1 < count && ++j == l->iter_in) {
 			j = 0;
@@ -426,14 +430,16 @@ static void gemm_target(const struct core *c, __local const struct vta_group *g,
 	for (uint t = 0; t < TOGETHER; t++) {
 #pragma unroll
 		for (uint k = 0; k < lanes; k++)
-			if (t < count)
+			if (t < count && shared)
+				add_sum(acc + dst[t] + k, sum[t][k], true);
+			else if (t < count)
 				acc[dst[t] + k] = sum[t][k];
 	}
 }
 
 /* Iterations @n to @end - 1 of the sorted targets: a work-item has @lanes of some of them each. */
 static void gemm_targets(const struct core *c, __local const struct vta_group *g,
-			 const struct vta_isa_loop *l, uint lanes, uint n, uint end)
+			 const struct vta_isa_loop *l, uint lanes, uint n, uint end, bool shared)
 {
 	uint items = LANES / lanes, parts = VTA_ITEMS / items;
 	uint part = ITEM / items, lane = ITEM % items * lanes;
@@ -443,13 +449,13 @@ static void gemm_targets(const struct core *c, __local const struct vta_group *g
 		uint at = n + x % each * TOGETHER;
 
 		gemm_target(c, g, l, lane, lanes, g->sorted.targets[x / each], at,
-			    min(end - at, TOGETHER));
+			    min(end - at, TOGETHER), shared);
 	}
 }
 
-/* Iterations @n to @end - 1, which are disjoint, by the group. */
-static void gemm_disjoint(const struct core *c, __local struct vta_group *g,
-			  const struct vta_isa_loop *l, uint n, uint end)
+/* Iterations @n to @end - 1, which are disjoint unless @shared, by the group. */
+static void gemm_sorted(const struct core *c, __local struct vta_group *g,
+			const struct vta_isa_loop *l, uint n, uint end, bool shared)
 {
 	uint each = (end - n + TOGETHER - 1) / TOGETHER;
 
@@ -457,9 +463,9 @@ static void gemm_disjoint(const struct core *c, __local struct vta_group *g,
 		sort_uops(c, g, u, min(l->uop_end - u, VTA_SORTED));
 		/* More lanes in a work-item are fewer reads, if there is enough for all of them. */
 		if (g->sorted.count * each > PARTS)
-			gemm_targets(c, g, l, LANES_EACH, n, end);
+			gemm_targets(c, g, l, LANES_EACH, n, end, shared);
 		else
-			gemm_targets(c, g, l, 1, n, end);
+			gemm_targets(c, g, l, 1, n, end, shared);
 		JOIN;
 	}
 }

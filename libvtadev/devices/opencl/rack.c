@@ -5,7 +5,7 @@
  * A thread that has a stream to execute joins the active ones. One of these threads leads: in
  * rounds, it launches vta_stream with a work-group for each active stream, reads their states,
  * and releases the threads whose streams ask for the host. When its own stream does, another
- * thread leads. A stream that is alone has vta_wide for its large loops.
+ * thread leads. A stream that is alone has the kernel vta_team, or vta_wide for its large loops.
  *
  * Commands of a slot are in the order of one command queue, so a thread may enqueue copies for its
  * slot while another one leads. Buffers are replaced between two rounds only.
@@ -21,13 +21,19 @@
 /* Launches between two checks, at most: of a stream that is alone, and of several. */
 #define AHEAD_ALONE	4u
 #define AHEAD_SHARED	2u
-/* Questions whether a command is done that have no pause, and nanoseconds between later ones. */
+/* Work-groups of a team. */
+#define TEAM_GROUPS	16u
+/*
+ * Questions whether a command is done that have no pause, also for a stream that is alone, and
+ * nanoseconds between later ones.
+ */
 #define ASK_AT_ONCE	32u
+#define ASK_ALONE	2000u
 #define ASK_EVERY	20000
 
 /* ---- Waiting ---- */
 
-cl_int rack_wait(cl_command_queue queue, cl_event event)
+static cl_int wait_asking(cl_command_queue queue, cl_event event, unsigned int at_once)
 {
 	const struct timespec pause = { 0, ASK_EVERY };
 	cl_int status = CL_QUEUED, err = clFlush(queue);
@@ -37,7 +43,7 @@ cl_int rack_wait(cl_command_queue queue, cl_event event)
 				     &status, NULL);
 		if (status <= CL_COMPLETE)
 			break;
-		if (asked < ASK_AT_ONCE)
+		if (asked < at_once)
 			sched_yield();
 		else
 			nanosleep(&pause, NULL);
@@ -47,6 +53,11 @@ cl_int rack_wait(cl_command_queue queue, cl_event event)
 		clWaitForEvents(1, &event);
 	clReleaseEvent(event);
 	return err ? err : status;
+}
+
+cl_int rack_wait(cl_command_queue queue, cl_event event)
+{
+	return wait_asking(queue, event, ASK_AT_ONCE);
 }
 
 /* ---- Buffers ---- */
@@ -106,6 +117,8 @@ static cl_int replace_buffers(struct rack *rack, unsigned int room)
 	err = set_arguments(rack, rack->stream);
 	if (!err && rack->crowd)
 		err = set_arguments(rack, rack->crowd);
+	if (!err && rack->team)
+		err = set_arguments(rack, rack->team);
 	if (!err && rack->wide)
 		err = set_arguments(rack, rack->wide);
 	return err;
@@ -175,6 +188,24 @@ static cl_int make_optional(const struct rack *rack, const char *name, cl_kernel
 	return err;
 }
 
+static cl_int init_team(struct rack *rack)
+{
+	const cl_uint none = 0;
+	cl_int err = make_optional(rack, "vta_team", &rack->team);
+
+	if (err || !rack->team)
+		return err;
+	rack->team_state = clCreateBuffer(rack->context, CL_MEM_READ_WRITE,
+					  sizeof(struct vta_team), NULL, &err);
+	if (!err)
+		err = clEnqueueFillBuffer(rack->queue, rack->team_state, &none, sizeof(none), 0,
+					  sizeof(struct vta_team), 0, NULL, NULL);
+	if (!err)
+		err = clSetKernelArg(rack->team, RACK_ARGUMENTS, sizeof(struct vta_group), NULL);
+	return err ? err : clSetKernelArg(rack->team, RACK_ARGUMENTS + 1,
+					  sizeof(rack->team_state), &rack->team_state);
+}
+
 cl_int rack_init(struct rack *rack)
 {
 	size_t group[3] = { 0 };
@@ -196,6 +227,8 @@ cl_int rack_init(struct rack *rack)
 	err = make_optional(rack, "vta_crowd", &rack->crowd);
 	if (!err && rack->crowd)
 		err = clSetKernelArg(rack->crowd, RACK_ARGUMENTS, sizeof(struct vta_group), NULL);
+	if (!err)
+		err = init_team(rack);
 	return err ? err : make_optional(rack, "vta_wide", &rack->wide);
 }
 
@@ -205,6 +238,10 @@ void rack_destroy(struct rack *rack)
 		clReleaseKernel(rack->stream);
 	if (rack->crowd)
 		clReleaseKernel(rack->crowd);
+	if (rack->team)
+		clReleaseKernel(rack->team);
+	if (rack->team_state)
+		clReleaseMemObject(rack->team_state);
 	if (rack->wide)
 		clReleaseKernel(rack->wide);
 	release_buffers(rack->buffers, rack->slots);
@@ -338,15 +375,17 @@ static void begin_round(struct rack *rack, struct round *round)
 
 static cl_int launch(const struct rack *rack, const struct round *round)
 {
-	const size_t items = rack->items * round->streams;
+	const bool team = rack->team && round->streams == 1;
+	const size_t items = rack->items * (team ? TEAM_GROUPS : round->streams);
 	const cl_uint shared = round->streams > 1 || !rack->wide;
-	const cl_kernel stream = rack->crowd && round->streams > rack->units ? rack->crowd :
-										  rack->stream;
+	const cl_kernel stream = team ? rack->team :
+				 rack->crowd && round->streams > rack->units ? rack->crowd :
+									       rack->stream;
 	bool wide = round->wide;
 	cl_event done;
 	cl_int err;
 
-	err = clSetKernelArg(stream, RACK_ARGUMENTS + 1, sizeof(shared), &shared);
+	err = team ? 0 : clSetKernelArg(stream, RACK_ARGUMENTS + 1, sizeof(shared), &shared);
 	if (!err && round->listed)
 		err = clEnqueueWriteBuffer(rack->queue, rack->slots, CL_FALSE, 0,
 					   round->streams * sizeof(*rack->list), rack->list, 0,
@@ -365,7 +404,8 @@ static cl_int launch(const struct rack *rack, const struct round *round)
 				  round->first * sizeof(*rack->states),
 				  (round->end - round->first) * sizeof(*rack->states),
 				  rack->states + round->first, 0, NULL, &done);
-	return err ? err : rack_wait(rack->queue, done);
+	return err ? err : wait_asking(rack->queue, done,
+				       round->streams == 1 ? ASK_ALONE : ASK_AT_ONCE);
 }
 
 static void end_round(struct rack *rack, struct round *round, cl_int err)

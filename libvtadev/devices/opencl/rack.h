@@ -54,9 +54,10 @@ struct rack {
 	pthread_cond_t between;		/* no round is under way, or buffers are replaced */
 	cl_kernel stream;
 	cl_kernel crowd;		/* for more streams than @units; NULL: @stream is */
-	cl_kernel wide;			/* NULL with VTA_TASK */
+	cl_kernel team;			/* for one stream; NULL: @stream and @wide are */
+	cl_kernel wide;			/* NULL with VTA_TASK, and if there is @team */
 	size_t items;			/* of a group of @stream and @crowd */
-	cl_mem buffers[KERNELS_BUFFERS], slots;
+	cl_mem buffers[KERNELS_BUFFERS], slots, team_state;
 	bool *used;			/* slots */
 	struct vta_state *states;	/* of all slots, for a round */
 	cl_uint *list;			/* slots of a round, as they were written to @slots */

@@ -142,6 +142,25 @@ struct vta_pass {
 #define VTA_PASSES	8u
 #define VTA_SORTED	128u
 
+/* A GEMM or ALUs, which groups of a team can share: jobs.cl. */
+struct vta_job {
+	struct vta_isa_loop insn;
+	vta_u32 bgn, end;		/* iterations of a GEMM, micro-ops of ALUs */
+	vta_u32 each;			/* of a part */
+	vta_u32 along;			/* parts of iterations; GEMM */
+	vta_u32 each_uops;		/* of a part; GEMM */
+	vta_u32 passes;			/* ALUs; 0: a GEMM */
+	vta_u32 shared;			/* several groups may add to the same sums */
+};
+
+struct vta_team {
+	vta_u32 next;			/* NEXT() of jobs.cl */
+	vta_u32 done;			/* parts, by others than the first group */
+	vta_u32 left;			/* groups that have ended */
+	struct vta_job job;
+	struct vta_pass passes[VTA_PASSES];
+};
+
 /*
  * Memory that work-items of vta_stream share. The host allocates it, since pocl 3.1 does not
  * compile a kernel of this size that has local variables.
@@ -164,6 +183,7 @@ struct vta_group {
 	};
 	struct vta_span spans[VTA_SPANS];
 	struct vta_pass passes[VTA_PASSES];
+	vta_u32 jobs, part;		/* that the team has had, and that this group has in hand */
 	vta_u32 missing;		/* the last turn with a page that is not the device's */
 	vta_u32 late;			/* the turn after which the launch is to end */
 };

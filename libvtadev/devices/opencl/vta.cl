@@ -5,11 +5,13 @@
  * Two kernels share the work, one after the other in a queue that keeps its order:
  *
  *   vta_stream  a work-group for each stream: plans a block of instructions at a time (plan.cl),
- *               moves rows (moves.cl), and executes GEMM and ALU (loops.cl)
+ *               moves rows (moves.cl), and executes GEMM and ALU (loops.cl, jobs.cl)
  *   vta_wide    any number of work-groups: a part of a GEMM or ALU with many micro-ops, of a
  *               stream that is alone
  *
- * vta_crowd, on NVIDIA's devices, is vta_stream for more streams than there are compute units.
+ * On NVIDIA's devices, vta_crowd is vta_stream for more streams than there are compute units, and
+ * vta_team takes the place of both kernels for a stream that is alone: its first work-group does as
+ * vta_stream, and the others help it with GEMMs and ALUs.
  *
  * A core is a slot: its part of each buffer. @slots has those of the streams of a launch.
  *
@@ -26,7 +28,8 @@
  * FAULT_*, reasons of vta.h. VTA_GPU for a device with many small processors, VTA_CROWD for a
  * compiler that limits registers by an option, and makes vta_crowd. Others have values
  * below. VTA_TASK makes vta_stream a kernel of a single work-item, which is what FPGA tools
- * ask for, and takes vta_wide away.
+ * ask for, and takes vta_wide away. VTA_TEAM has vta_team made on other devices too, if these begin
+ * a launch with its first group, and VTA_ALONE has it not made.
  */
 #include "state.h"
 
@@ -63,6 +66,11 @@
 #else
 #define VTA_SLICE	(1ul << 24)
 #endif
+#endif
+
+/* A kernel for a stream that is alone, with groups that help: jobs.cl. */
+#if defined(VTA_GPU) && defined(__NV_CL_C_VERSION) && !defined(VTA_TASK) && !defined(VTA_ALONE)
+#define VTA_TEAM
 #endif
 
 /* Multiplications between two looks at the clock, at least. */
@@ -121,6 +129,7 @@ struct core {
 	__global ulong *tokens;			/* VTA_TOKENS of each queue: when pushed */
 	__global const uint *code;
 	__global uchar *bounce;
+	__global struct vta_team *team;		/* NULL: the group is alone */
 };
 
 /* ---- Memory ---- */
@@ -193,6 +202,8 @@ static ulong spend(ulong spent, ulong begun, ulong done)
 	return spent + done;
 }
 #endif
+
+#include "jobs.cl"
 
 /* ---- Execution ---- */
 
@@ -323,23 +334,33 @@ static uint passes_of_uops(__local struct vta_group *g, const struct vta_isa_loo
 	return n;
 }
 
-/* A part of a loop that has enough work for a look at the clock. Returns its end. */
+/*
+ * A part of a loop that has enough work for a look at the clock, or with @passes all of it. Returns
+ * its end.
+ */
 static ulong execute_part(const struct core *c, __local struct vta_group *g,
-			  const struct vta_loop *l, bool apart)
+			  const struct vta_loop *l, bool apart, uint passes)
 {
 	ulong uops = l->insn.uop_end - l->insn.uop_bgn;
 	ulong n = max(VTA_PART / work(1, l->insn.alu), (ulong)1), end = min(l->done + n, l->count);
+	bool sums = !passes && !l->insn.alu && !l->insn.reset && l->done % uops == 0;
+	struct vta_job j = { .insn = l->insn, .passes = passes, .end = (uint)l->count };
+	uint parts = 1;
 
-#if VTA_ITEMS >= 2 * LANES
-	if (apart && !l->insn.alu && l->done % uops == 0 &&
-	    (l->count - l->done) / uops >= PARTS) {
-		end = min(l->done + max(n / uops, (ulong)PARTS) * uops, l->count);
-		gemm_disjoint(c, g, &l->insn, (uint)(l->done / uops), (uint)(end / uops));
+	if (sums) {
+		ulong last = min(l->done + max(n / uops, max((ulong)PARTS, 1ul)) * uops, l->count);
+
+		j.bgn = (uint)(l->done / uops);
+		j.end = (uint)(last / uops);
+	}
+	if (passes || sums)
+		parts = split_job(c, &j);
+	if (parts == 1 && !passes && !(apart && sums && SORTS && j.end - j.bgn >= PARTS)) {
+		execute(c, l, l->done, end, ITEM, VTA_ITEMS);
 		return end;
 	}
-#endif
-	execute(c, l, l->done, end, ITEM, VTA_ITEMS);
-	return end;
+	execute_job(c, g, &j, parts);
+	return passes ? j.end : j.end * uops;
 }
 
 /* A GEMM or ALU from micro-op @done on, and ALUs behind it that can be executed with it. */
@@ -349,7 +370,7 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 	struct vta_loop l = { g->unpacked[w->at].loop, 0, done, 0 };
 	struct vta_span span;
 	bool apart;
-	uint passes;
+	uint passes = 0;
 
 	l.count = vta_isa_loop_count(&l.insn);
 	if (!l.count) {
@@ -363,15 +384,6 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 		return FAULTED;
 	l.apart = independent(&l.insn, &span);
 	apart = disjoint(&l.insn, &span);
-	if (l.apart && !done && (l.insn.alu || (l.insn.reset && l.count <= VTA_PART))) {
-		passes = gather_passes(c, g, w, &l.insn, &span);
-		JOIN;
-		look_at_clock(g, w, passes * (INSN_WORK + work(l.count, true)));
-		alu_passes(c, g, &l.insn, 0, (uint)l.count, passes);
-		JOIN;
-		count(g, w, passes, l.insn.alu ? l.count : 0);
-		return EXECUTED;
-	}
 	if (!l.apart && !done && work(l.count, true) <= VTA_PART && rowwise(&l.insn, &span)) {
 		passes = passes_of_uops(g, &l.insn);
 		JOIN;
@@ -380,24 +392,29 @@ static enum outcome execute_loop(const struct core *c, __local struct vta_group 
 		count(g, w, 1, l.count);
 		return EXECUTED;
 	}
+	if (l.apart && !done && (l.insn.alu || (l.insn.reset && l.count <= VTA_PART))) {
+		passes = gather_passes(c, g, w, &l.insn, &span);
+		JOIN;
+	}
 	while (l.done < l.count) {
 #ifndef VTA_TASK
 		bool wide = !w->shared && work(l.count - l.done, l.insn.alu) >= VTA_WIDE_MIN;
 #else
 		bool wide = false;
 #endif
-		if (wide || (l.done && is_late(g, w))) {
+		if (!passes && (wide || (l.done && is_late(g, w)))) {
 			if (ITEM == 0) {
 				g->s.loop = l;
 				g->s.status = VTA_WIDE;
 			}
 			return UNFINISHED;
 		}
-		look_at_clock(g, w, INSN_WORK + min(work(l.count, l.insn.alu), VTA_PART));
-		l.done = execute_part(c, g, &l, apart);
+		look_at_clock(g, w, passes ? passes * (INSN_WORK + work(l.count, true)) :
+				    INSN_WORK + min(work(l.count, l.insn.alu), VTA_PART));
+		l.done = execute_part(c, g, &l, apart, passes);
 		JOIN;
 	}
-	count(g, w, 1, l.insn.reset ? 0 : l.count);
+	count(g, w, max(passes, 1u), l.insn.alu || !l.insn.reset ? l.count : 0);
 	return EXECUTED;
 }
 
@@ -541,17 +558,18 @@ static void run(const struct core *c, __local struct vta_group *g, struct launch
 			__global struct vta_plan *plans, __global const uint *slots
 #define PASSED		state, memory, pages, uop, inp, wgt, acc, waiting, tokens, code, bounce,	\
 			plans, slots
-#define CORE(slot)	{ memory, pages, uop + (slot) * SLOT_UOP, inp + (slot) * SLOT_INP,	\
+#define CORE(slot, team) { memory, pages, uop + (slot) * SLOT_UOP, inp + (slot) * SLOT_INP,	\
 			  wgt + (slot) * SLOT_WGT, acc + (slot) * SLOT_ACC,			\
 			  waiting + (slot) * SLOT_WAITING, tokens + (slot) * SLOT_TOKENS,	\
 			  code + (slot) * (size_t)(VTA_CODE * 4),				\
-			  bounce + (slot) * (size_t)BOUNCE }
+			  bounce + (slot) * (size_t)BOUNCE, team }
 
 /* A launch of vta_stream. */
-static void execute_slice(ARGUMENTS, __local struct vta_group *g, uint shared)
+static void execute_slice(ARGUMENTS, __local struct vta_group *g, uint shared,
+			  __global struct vta_team *team)
 {
 	const size_t slot = slots[get_group_id(0)];
-	const struct core c = CORE(slot);
+	const struct core c = CORE(slot, team);
 	struct launch w = { 0, 0, 1, false, false, shared, clock(), 0 };
 
 	state += slot;
@@ -562,6 +580,7 @@ static void execute_slice(ARGUMENTS, __local struct vta_group *g, uint shared)
 	JOIN;
 	if (ITEM == 0) {
 		g->missing = 0;
+		g->jobs = 0;
 		g->late = 0;
 		if (g->s.status == VTA_WIDE && !shared) {
 			count_wide(&g->s);
@@ -589,7 +608,7 @@ static void execute_slice(ARGUMENTS, __local struct vta_group *g, uint shared)
 __kernel __attribute__((reqd_work_group_size(VTA_ITEMS, 1, 1)))
 void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
 {
-	execute_slice(PASSED, g, shared);
+	execute_slice(PASSED, g, shared, 0);
 }
 
 #ifdef VTA_CROWD
@@ -599,11 +618,26 @@ void vta_stream(ARGUMENTS, __local struct vta_group *g, uint shared)
  */
 __kernel void vta_crowd(ARGUMENTS, __local struct vta_group *g, uint shared)
 {
-	execute_slice(PASSED, g, shared);
+	execute_slice(PASSED, g, shared, 0);
 }
 #endif
 
-#ifndef VTA_TASK
+#ifdef VTA_TEAM
+/* A launch for a stream that is alone, on any number of groups: the first one executes it. */
+__kernel __attribute__((reqd_work_group_size(VTA_ITEMS, 1, 1)))
+void vta_team(ARGUMENTS, __local struct vta_group *g, __global struct vta_team *team)
+{
+	const size_t slot = slots[0];
+	const struct core c = CORE(slot, team);
+
+	if (get_group_id(0))
+		help(&c, g);
+	else
+		execute_slice(PASSED, g, true, team);
+	if (ITEM == 0)
+		leave_team(team);
+}
+#elif !defined(VTA_TASK)
 /*
  * Some micro-ops of the loop in hand. The next launch of vta_stream counts them: here no
  * work-item changes what another one reads.
@@ -611,7 +645,7 @@ __kernel void vta_crowd(ARGUMENTS, __local struct vta_group *g, uint shared)
 __kernel void vta_wide(ARGUMENTS)
 {
 	const size_t slot = slots[0];
-	const struct core c = CORE(slot);
+	const struct core c = CORE(slot, 0);
 	struct vta_loop l;
 
 	state += slot;
