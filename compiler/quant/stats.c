@@ -135,7 +135,7 @@ static bool count_channels(struct vtac_stats *s, const struct vtac_tensor *t, co
 /* Values that the processor compares at once */
 #define SIZES	8
 
-float greatest_size(const float *v, int64_t n)
+VTAC_CLONES float greatest_size(const float *v, int64_t n)
 {
 	float most[SIZES] = { 0 };
 	int64_t i = 0;

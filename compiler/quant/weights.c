@@ -9,6 +9,7 @@
  * comes near enough to their scale.
  */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,15 +139,20 @@ static void fill_spare(struct sums *s, int64_t c)
 	}
 }
 
+static VTAC_CLONES
+void round_row(int8_t *to, const float *from, int64_t n, float inverse, float top)
+{
+	for (int64_t i = 0; i < n; i++) {
+		float v = rintf(from[i] * inverse);
+
+		to[i] = (int8_t)(!(v < top) ? top : v < -top ? -top : v);
+	}
+}
+
 static void round_weights(struct sums *s, int64_t c)
 {
-	float inverse = 1 / s->step[c], top = (float)s->q->wgt_top;
-
-	for (int64_t i = 0; i < s->taps; i++) {
-		float v = rintf(s->w[c * s->taps + i] * inverse);
-
-		s->wq[c * s->taps + i] = (int8_t)(!(v < top) ? top : v < -top ? -top : v);
-	}
+	round_row(s->wq + c * s->taps, s->w + c * s->taps, s->taps, 1 / s->step[c],
+		  (float)s->q->wgt_top);
 	fill_spare(s, c);
 }
 
@@ -259,12 +265,16 @@ static int64_t sum_of_zeros(const struct sums *s, int64_t c)
 static bool set_bias(struct sums *s, int64_t c)
 {
 	int shift = s->shift[c];
-	double real = (s->bias ? s->bias[c] : 0) - rounding_drift(s, c);
-	double half = shift && !s->node->post.down ? exp2(shift - 1) : 0;
-	double offset = floor(real / s->sy * exp2(shift) + 0.5) + half;
+	double real, half, offset;
 	int64_t least, most, at;
 
 	sum_bounds(s, c, &least, &most);
+	/* No offset brings these into 32 bits. */
+	if ((most - least) * s->mul[c] > UINT32_MAX)
+		return false;
+	real = (s->bias ? s->bias[c] : 0) - rounding_drift(s, c);
+	half = shift && !s->node->post.down ? exp2(shift - 1) : 0;
+	offset = floor(real / s->sy * exp2(shift) + 0.5) + half;
 	offset += exp2(shift) * s->zy - (double)s->mul[c] * (double)sum_of_zeros(s, c);
 	/* A residual of 16 bits is rounded down. */
 	offset += s->low ? s->mul[c] / 2 : 0;
@@ -277,6 +287,56 @@ static bool set_bias(struct sums *s, int64_t c)
 	/* Both halves of 16 bits begin without the half of a step. */
 	least -= s->fine ? (int64_t)half : 0;
 	return least >= INT32_MIN && most <= INT32_MAX;
+}
+
+/* ---- channels, which threads try side by side ---- */
+
+/* Weights that are worth another thread */
+#define TRIED_APART	32768
+
+/**
+ * struct trial - a shift that is tried
+ * @s: the layer
+ * @channel: tries it for channel @c: false if that has none, then the others do not matter
+ * @shift: the shift
+ * @most: the greatest weight of each channel, if @channel uses it
+ * @mul: the multiplier of all channels, if @channel uses it
+ * @each: channels of a thread's part
+ * @failed: a channel has none
+ */
+struct trial {
+	struct sums *s;
+	bool (*channel)(const struct trial *trial, int64_t c);
+	int shift;
+	const float *most;
+	int32_t mul;
+	int64_t each;
+	atomic_bool failed;
+};
+
+static void try_part(void *arg, unsigned int i)
+{
+	struct trial *trial = arg;
+	int64_t c = i * trial->each + 1, end = c + trial->each;
+
+	end = end < trial->s->channels ? end : trial->s->channels;
+	for (; c < end && !atomic_load_explicit(&trial->failed, memory_order_relaxed); c++)
+		if (!trial->channel(trial, c))
+			atomic_store(&trial->failed, true);
+}
+
+/* The first channel alone tells most shifts that are too large. */
+static bool try_channels(struct trial *trial)
+{
+	const struct sums *s = trial->s;
+
+	if (s->channels && !trial->channel(trial, 0))
+		return false;
+	atomic_init(&trial->failed, false);
+	trial->each = TRIED_APART / (s->taps + 1) + 1;
+	crew_run(s->q->g->crew, try_part, trial,
+		 (unsigned int)((s->channels - 1 + trial->each - 1) / trial->each));
+	return !atomic_load(&trial->failed);
 }
 
 /* ---- without residual: a multiplier for each channel, or one ---- */
@@ -297,12 +357,15 @@ static bool try_channel(struct sums *s, int64_t c, int shift, float most)
 	return set_bias(s, c);
 }
 
+static bool try_scaled(const struct trial *trial, int64_t c)
+{
+	return try_channel(trial->s, c, trial->shift, trial->most[c]);
+}
+
 static bool try_shift(struct sums *s, int shift, const float *most)
 {
-	for (int64_t c = 0; c < s->channels; c++)
-		if (!try_channel(s, c, shift, most[c]))
-			return false;
-	return true;
+	return try_channels(&(struct trial) {
+		.s = s, .channel = try_scaled, .shift = shift, .most = most });
 }
 
 /* No multipliers: each channel has a shift of its own. */
@@ -327,9 +390,11 @@ static int free_scales(struct sums *s)
 
 	if (!most)
 		return -1;
-	all = greatest_size(s->w, s->channels * s->taps);
 	for (int64_t c = 0; c < s->channels; c++)
-		most[c] = s->q->how.per_tensor ? all : greatest_size(s->w + c * s->taps, s->taps);
+		most[c] = greatest_size(s->w + c * s->taps, s->taps);
+	all = greatest_size(most, s->channels);
+	for (int64_t c = 0; c < s->channels && s->q->how.per_tensor; c++)
+		most[c] = all;
 	if (s->q->how.power_of_two && !s->q->how.per_tensor && shifts_alone(s, most))
 		return 0;
 	while (shift >= 0 && !try_shift(s, shift, most))
@@ -471,6 +536,11 @@ static bool try_channel_residual(struct sums *s, int64_t c, int shift)
 	return true;
 }
 
+static bool try_added(const struct trial *trial, int64_t c)
+{
+	return try_channel_residual(trial->s, c, trial->shift);
+}
+
 static bool residual_scales(struct sums *s)
 {
 	if (s->q->how.per_tensor || s->q->how.power_of_two || s->node->op != VTAC_CONV)
@@ -478,11 +548,9 @@ static bool residual_scales(struct sums *s)
 	s->res_mul = filled(s->q->g, s->channels, 1);
 	/* The offset of a channel without rest fits 32 bits. */
 	for (int shift = s->node->out[0]->coarse ? 22 : 30; s->res_mul && shift >= 0; shift--) {
-		int64_t c = 0;
+		struct trial trial = { .s = s, .channel = try_added, .shift = shift };
 
-		while (c < s->channels && try_channel_residual(s, c, shift))
-			c++;
-		if (c == s->channels)
+		if (try_channels(&trial))
 			return true;
 	}
 	s->res_mul = NULL;
@@ -504,6 +572,13 @@ static void choose_res_shift(struct sums *s)
 	}
 }
 
+static bool try_multiplied(const struct trial *trial, int64_t c)
+{
+	trial->s->mul[c] = trial->mul;
+	trial->s->shift[c] = trial->shift;
+	return set_bias(trial->s, c);
+}
+
 static bool try_joint(struct sums *s, int shift, float factor)
 {
 	struct quantiser *q = s->q;
@@ -518,13 +593,8 @@ static bool try_joint(struct sums *s, int shift, float factor)
 	if (!q->fixed[y->id] && mul >= 16)
 		sy = factor / (float)mul * exp2f((float)shift);
 	s->sy = sy;
-	for (int64_t c = 0; c < s->channels; c++) {
-		s->mul[c] = mul;
-		s->shift[c] = shift;
-		if (!set_bias(s, c))
-			return false;
-	}
-	return true;
+	return try_channels(&(struct trial) {
+		.s = s, .channel = try_multiplied, .shift = shift, .mul = mul });
 }
 
 static int joint_scales(struct sums *s)
