@@ -17,10 +17,11 @@ struct measure {
 	struct vtac_known *known;	/* NULL: all tensors are compared */
 	const struct vtac_tensor **as;	/* by tensor id of the quantised one; NULL: not compared */
 	bool *wanted;			/* by tensor id of the float graph: compared */
+	const bool *scores;		/* by tensor id of the quantised one: scores.c */
 	uint64_t bytes;			/* of these */
 	/* Sums that images add to in their turns: one for a tensor, and the last one. */
 	double *signal, *noise;		/* by tensor id of the quantised graph */
-	double *each;			/* likewise: the sum of each image's ratio, in dB */
+	double *each;			/* likewise, of scores: each image's ratio, in dB */
 	struct vtac_accuracy *accuracy;
 };
 
@@ -87,10 +88,19 @@ static double ratio(double signal, double noise)
 /* The float graph's outputs are the other's in the same order, under any name. */
 static const struct vtac_tensor *same_tensor(const struct measure *m, const struct vtac_tensor *t)
 {
+	const struct vtac_node *node = t->producer;
+	const struct vtac_tensor *as;
+
 	for (unsigned int i = 0; i < m->quantised->n_outputs; i++)
 		if (m->quantised->outputs[i] == t)
 			return m->real->outputs[i];
-	return vtac_tensor_find(m->real, t->name);
+	as = vtac_tensor_find(m->real, t->name);
+	/* The sum of a pair (precision.c) has the values of the coarse tensor. */
+	if (!as && node && node->op == VTAC_SUB && node->in[0]->producer &&
+	    node->in[0]->producer->op == VTAC_DEQUANTIZE)
+		as = vtac_tensor_find(m->real,
+				      vtac_before_copies(node->in[0]->producer->in[0])->name);
+	return as;
 }
 
 /* The squares of the wanted values, and of errors. Notes the greatest of the first output. */
@@ -134,7 +144,7 @@ static void compare_values(void *priv, const struct vtac_tensor *t, const void *
 		return;
 	m->signal[t->id] += signal;
 	m->noise[t->id] += noise;
-	m->each[t->id] += ratio(signal, noise);
+	m->each[t->id] += m->scores[t->id] ? ratio(signal, noise) : 0;
 	lane_pass(lane, t->id);
 }
 
@@ -219,19 +229,20 @@ const struct vtac_tensor *vtac_before_copies(const struct vtac_tensor *t)
 
 static int pair_tensors(struct measure *m)
 {
-	const struct vtac_graph *g = m->quantised;
+	struct vtac_graph *g = m->quantised;
 
+	m->scores = vtac_find_scores(g);
 	m->as = calloc(g->next_id + 1u, sizeof(const struct vtac_tensor *));
 	m->wanted = calloc(m->real->next_id + 1u, sizeof(*m->wanted));
-	if (!m->as || !m->wanted)
+	if (!m->as || !m->wanted || !m->scores)
 		return vtac_fail(m->quantised, NULL, "Out of memory.");
 	for (unsigned int i = 0; i < g->n_tensors && !m->known; i++)
 		pair_tensor(m, g->tensors[i]);
 	for (unsigned int i = 0; i < g->n_outputs; i++)
 		pair_tensor(m, g->outputs[i]);
-	for (unsigned int i = 0; i < g->n_nodes; i++)
-		if (g->nodes[i]->op == VTAC_DEQUANTIZE)
-			pair_tensor(m, vtac_before_copies(g->nodes[i]->in[0]));
+	for (unsigned int i = 0; i < g->n_tensors; i++)
+		if (m->scores[g->tensors[i]->id])
+			pair_tensor(m, g->tensors[i]);
 	return 0;
 }
 

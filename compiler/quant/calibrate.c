@@ -2,11 +2,11 @@
 /*
  * The pass `calibrate`: search the options of quantisation that the user leaves open. Each
  * candidate goes through the passes behind this one with a calibration set, and its error is
- * measured on an evaluation set of other images. The search takes one option after the other: first
- * layers whole or in two parts, then the equalisation of channels, residuals added to sums or to
- * outputs, the ranges of activations, zero points around inputs of convolutions that pad, and the
- * formulas of functions. The last step leaves functions
- * to the CPU that would cost the network's outputs much of their accuracy on the card.
+ * measured on an evaluation set of other images, at the network's outputs (scores.c). The search
+ * takes one option after the other: first layers whole or in two parts, then the equalisation of
+ * channels, residuals added to sums or to outputs, the ranges of activations, zero points around
+ * inputs of convolutions that pad, and the formulas of functions. The last step leaves functions to
+ * the CPU that would cost the network's outputs much of their accuracy on the card.
  *
  * Candidates whose nodes are the same share one graph whose stats were counted: those of equalised
  * channels are made of them. The best one's stats get the images that it was not calibrated with.
@@ -41,11 +41,6 @@
 /* Combinations of split and merge */
 #define GRAPHS	((VTAC_SPLIT_EARLY + 1) * (VTAC_MERGE_SUMS + 1))
 
-/* Noise / signal: of what the card computes last, and of the network's outputs */
-struct noise {
-	double card, outputs;
-};
-
 /* Some of the user's images: image @i is that of number @at(@t, @i). */
 struct subset {
 	const struct search *t;
@@ -60,7 +55,7 @@ struct search {
 	/* By split and merge: the graph with stats of the calibration set, or NULL */
 	struct vtac_graph *graphs[VTAC_SPLIT_EARLY + 1][VTAC_MERGE_SUMS + 1];
 	struct vtac_quant_options best;
-	struct noise least;		/* with it */
+	double least;			/* noise / signal of the outputs (scores.c) with it */
 	struct vtac_known known;	/* floats of the evaluation set */
 	bool others;			/* measure the images of calibration, with these floats: */
 	struct vtac_known known_others;
@@ -207,48 +202,6 @@ static void take_functions(struct vtac_graph *g, const struct vtac_graph *search
 	}
 }
 
-/*
- * Returns noise / signal of the card's outputs, before the CPU squeezes them. It is the mean of the
- * images' own ratios, so that one clipped image does not decide.
- */
-static double noise_of(const struct vtac_graph *g, const struct vtac_accuracy *a)
-{
-	double sum = 0;
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < g->n_nodes; i++) {
-		const struct vtac_tensor *t;
-
-		if (g->nodes[i]->op != VTAC_DEQUANTIZE)
-			continue;
-		t = vtac_before_copies(g->nodes[i]->in[0]);
-		if (a->each[t->id] == 0)
-			continue;
-		sum += pow(10, -a->each[t->id] / 10);
-		n++;
-	}
-	return n ? sum / n : pow(10, -a->output_sqnr / 10);
-}
-
-/* Likewise of the network's outputs, which are the same ones whatever the card computes. */
-static double noise_of_outputs(const struct vtac_graph *g, const struct vtac_accuracy *a)
-{
-	double sum = 0;
-
-	for (unsigned int i = 0; i < g->n_outputs; i++)
-		if (a->each[g->outputs[i]->id] != 0)
-			sum += pow(10, -a->each[g->outputs[i]->id] / 10);
-	return sum;
-}
-
-static bool is_precise(const struct vtac_graph *g)
-{
-	for (unsigned int i = 0; i < g->n_nodes; i++)
-		if (g->nodes[i]->precise)
-			return true;
-	return false;
-}
-
 /* Has a convolution of @g another zero point around its input than the file's? */
 static bool has_padding_point(const struct vtac_graph *g)
 {
@@ -259,7 +212,7 @@ static bool has_padding_point(const struct vtac_graph *g)
 }
 
 /* Returns 0 with *noise, 1 if the candidate cannot be quantised, or -1. */
-static int evaluate(struct search *t, const struct vtac_quant_options *how, struct noise *noise)
+static int evaluate(struct search *t, const struct vtac_quant_options *how, double *noise)
 {
 	const struct vtac_graph *from = counted_graph(t, how);
 	struct vtac_graph *g = from ? vtac_graph_clone(from) : NULL;
@@ -281,11 +234,8 @@ static int evaluate(struct search *t, const struct vtac_quant_options *how, stru
 		err = vtac_measure(t->g, g, &opt, t->others ? &t->calib : &t->eval,
 				   t->others ? &t->known_others : &t->known, &a);
 	if (!err)
-		*noise = (struct noise) { noise_of(g, &a), noise_of_outputs(g, &a) };
+		*noise = vtac_noise_of_scores(&a);
 	t->pads = !err && has_padding_point(g);
-	/* Of a precise tensor, the CPU gets two that have no meaning alone. */
-	if (!err && is_precise(g))
-		noise->card = noise->outputs;
 	if (err < 0 && g->error.text[0])
 		vtac_fail(t->g, NULL, "%s", g->error.text);
 	vtac_graph_free(g);
@@ -309,12 +259,12 @@ static void drop_others(struct search *t)
 
 static int take_if_better(struct search *t, struct vtac_quant_options how, double better)
 {
-	struct noise noise;
+	double noise;
 	int ret = evaluate(t, &how, &noise);
 
 	if (ret < 0)
 		return -1;
-	if (!ret && noise.card < t->least.card * better) {
+	if (!ret && noise < t->least * better) {
 		t->best = how;
 		t->least = noise;
 		t->best_pads = t->pads;
@@ -340,7 +290,7 @@ static bool has_residuals(const struct vtac_graph *g)
 static int search_equalise(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
-	double none = t->least.card;
+	double none = t->least;
 
 	if (asked->equalise != VTAC_EQUALISE_AUTO)
 		return 0;
@@ -348,7 +298,7 @@ static int search_equalise(struct search *t, const struct vtac_quant_options *as
 	if (take_if_better(t, how, 1 / BETTER_BEYOND_DOUBT))
 		return -1;
 	how.equalise = VTAC_EQUALISE_FULL;
-	return t->least.card < none * BETTER ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
+	return t->least < none * BETTER ? take_if_better(t, how, BETTER_BEYOND_DOUBT) : 0;
 }
 
 static int search_residual(struct search *t, const struct vtac_quant_options *asked)
@@ -390,7 +340,7 @@ static float decibels(double noise, double other)
 static int search_padding(struct search *t, const struct vtac_quant_options *asked)
 {
 	struct vtac_quant_options how = t->best;
-	struct noise noise;
+	double noise;
 	int ret;
 
 	if (asked->padding != VTAC_PADDING_AUTO || !t->best_pads)
@@ -399,12 +349,12 @@ static int search_padding(struct search *t, const struct vtac_quant_options *ask
 	ret = evaluate(t, &how, &noise);
 	if (ret)
 		return ret < 0 ? -1 : 0;
-	if (noise.card * BETTER < t->least.card) {
-		how.padding_gain = decibels(noise.card, t->least.card);
+	if (noise * BETTER < t->least) {
+		how.padding_gain = decibels(noise, t->least);
 		t->best = how;
 		t->least = noise;
 	} else {
-		t->best.padding_gain = decibels(t->least.card, noise.card);
+		t->best.padding_gain = decibels(t->least, noise);
 	}
 	return 0;
 }
@@ -462,10 +412,9 @@ static void place(const struct functions *f, unsigned int first, unsigned int n,
 /* Returns 0 with the outputs' *noise for the devices of t->g, infinite if it fails there; or -1. */
 static int evaluate_devices(struct search *t, double *noise)
 {
-	struct noise both;
-	int ret = evaluate(t, &t->best, &both);
+	int ret = evaluate(t, &t->best, noise);
 
-	*noise = ret ? INFINITY : both.outputs;
+	*noise = ret ? INFINITY : *noise;
 	return ret < 0 ? -1 : 0;
 }
 
@@ -509,7 +458,7 @@ static int search_devices(struct search *t, const struct vtac_quant_options *ask
 	if (evaluate_devices(t, &f.on_cpu))
 		return -1;
 	f.most = f.on_cpu * loss_allowed(t);
-	if (t->least.outputs > f.most)
+	if (t->least > f.most)
 		return f.count > 1 ? bring_back(t, &f, 0, f.count / 2) ||
 				     bring_back(t, &f, f.count / 2, f.count - f.count / 2) :
 		       bring_back(t, &f, 0, 1);
@@ -521,12 +470,11 @@ static int search_devices(struct search *t, const struct vtac_quant_options *ask
 static int measure_marked(void *priv, double *noise)
 {
 	struct search *t = priv;
-	struct noise both;
 	int ret;
 
 	t->most++;	/* not counted before */
-	ret = evaluate(t, &t->best, &both);
-	*noise = ret ? INFINITY : both.outputs;
+	ret = evaluate(t, &t->best, noise);
+	*noise = ret ? INFINITY : *noise;
 	return ret < 0 ? -1 : 0;
 }
 
@@ -553,8 +501,7 @@ static int search_precision(struct search *t, const struct vtac_quant_options *a
 	opt.quant = &t->best;
 	g = counted_graph(t, &t->best);
 	/* The same images and values are compared, so chance decides less. */
-	if (!g || vtac_spread_precision(g, &opt, t->least.outputs, pow(10, -chance(t) / 2 / 10),
-					&fns, t))
+	if (!g || vtac_spread_precision(g, &opt, t->least, pow(10, -chance(t) / 2 / 10), &fns, t))
 		return -1;
 	for (unsigned int i = 0; i < g->n_nodes; i++)
 		for (unsigned int k = 0; k < t->g->n_nodes && g->nodes[i]->precise; k++)
@@ -568,7 +515,7 @@ static int search_defaults(struct search *t, const struct vtac_quant_options *as
 {
 	if (take_if_better(t, t->best, BETTER))
 		return -1;
-	if (t->least.card < INFINITY || asked->merge != VTAC_MERGE_AUTO)
+	if (t->least < INFINITY || asked->merge != VTAC_MERGE_AUTO)
 		return 0;
 	t->best.merge = VTAC_MERGE_NONE;
 	return take_if_better(t, t->best, BETTER);
@@ -775,7 +722,7 @@ static int search_options(struct vtac_graph *g, const struct vtac_options *opt,
 			  const struct vtac_quant_options *asked, struct vtac_quant_options *how)
 {
 	struct search t = { .opt = opt, .best = default_options(g, asked),
-			    .least = { INFINITY, INFINITY } };
+			    .least = INFINITY };
 	int err = -1;
 
 	t.g = vtac_graph_clone(g);

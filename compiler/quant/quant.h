@@ -160,7 +160,7 @@ struct vtac_accuracy {
 	bool labelled;			/* the images' classes are known: */
 	unsigned int right, right_float;	/* the greatest output is the image's class */
 	double *sqnr;			/* dB, by tensor id of the quantised graph; 0: not known */
-	double *each;			/* likewise, the mean of the images' own */
+	double *each;			/* likewise, of scores: the mean of the images' own */
 	unsigned int n_sqnr;
 	double output_sqnr;		/* of the first output */
 };
@@ -174,14 +174,22 @@ struct vtac_known {
 /*
  * Run @images through @real, a float graph of the same network after the pass `pad_channels`,
  * and through @quantised. Tensors are the same by name. With @known, zeroed for the first of
- * several quantised graphs, the card's last tensors and the outputs alone are compared, and their
- * floats are kept for the next. Returns 0; or -1, or 1 if one of the graphs cannot be run: it has
+ * several quantised graphs, scores and outputs alone are compared, and their floats are kept for
+ * the next. Returns 0; or -1, or 1 if one of the graphs cannot be run: it has
  * an error.
  */
 int vtac_measure(struct vtac_graph *real, struct vtac_graph *quantised,
 		 const struct vtac_options *opt, const struct vtac_images *images,
 		 struct vtac_known *known, struct vtac_accuracy *accuracy);
 void vtac_known_free(struct vtac_known *known);
+
+/*
+ * scores.c: the tensors of @g, a quantised graph, that stand for its outputs in a search: by id;
+ * NULL without memory.
+ */
+bool *vtac_find_scores(struct vtac_graph *g);
+/* Returns noise / signal of these, the mean of them. */
+double vtac_noise_of_scores(const struct vtac_accuracy *a);
 /* The tensor that @t is a copy of, which the float graph has, too. */
 const struct vtac_tensor *vtac_before_copies(const struct vtac_tensor *t);
 

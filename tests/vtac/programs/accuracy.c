@@ -415,7 +415,7 @@ int main(int argc, char **argv)
 		{ "no-bias-correction", 0, NULL, 'b' }, { "no-zero-points", 0, NULL, 'z' },
 		{ "nearest", 0, NULL, 'N' }, { "padding", 1, NULL, 'd' },
 		{ "layers", 0, NULL, 'l' }, { "equalise", 1, NULL, 'u' }, { "split", 1, NULL, 's' },
-		{ "merge", 1, NULL, 'm' },
+		{ "merge", 1, NULL, 'm' }, { "functions", 1, NULL, 'F' },
 		{ "agree", 1, NULL, 'A' }, { "worse", 1, NULL, 'W' }, { "lose", 1, NULL, 'L' },
 		{ "iou", 1, NULL, 'I' }, { "same", 1, NULL, 'S' }, { "sqnr", 1, NULL, 'D' },
 		{ "mask", 1, NULL, 'M' }, { "strings", 0, NULL, 'T' },
@@ -484,6 +484,10 @@ int main(int argc, char **argv)
 			break;
 		case 'm':
 			how.merge = (enum vtac_merge)atoi(optarg);
+			break;
+		case 'F':
+			how.functions = !strcmp(optarg, "exact") ? VTAC_FUNCTIONS_EXACT :
+					VTAC_FUNCTIONS_FAST;
 			break;
 		case 'l':
 			test.each_layer = true;
