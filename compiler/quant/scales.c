@@ -80,6 +80,32 @@ static bool leaves_card(const struct vtac_graph *g, const struct vtac_tensor *t)
 }
 
 /*
+ * Returns how far from 0 values of @t matter to what reads it: beyond, half a step is left to the
+ * limits of a Sigmoid, 0 and 1, or of a Tanh, -1 and 1.
+ */
+static float saturation(const struct quantiser *q, const struct vtac_tensor *t)
+{
+	float most = 0;
+
+	if (vtac_is_output(q->g, t))
+		return INFINITY;
+	for (unsigned int i = 0; i < t->n_users; i++) {
+		const struct vtac_node *node = t->users[i];
+
+		if (node->device != VTAC_CARD || node->op != VTAC_UNARY)
+			return INFINITY;
+		if (node->attr.unary.kind == VTACPU_ACT_SIGMOID)
+			most = fmaxf(most,
+				     logf(2 / calibrated(q, node->out[0], 2 * q->in_top + 1)));
+		else if (node->attr.unary.kind == VTACPU_ACT_TANH)
+			most = fmaxf(most, logf(4 / calibrated(q, node->out[0], q->in_top)) / 2);
+		else
+			return INFINITY;
+	}
+	return most > 0 ? most : INFINITY;
+}
+
+/*
  * The greatest |x| that @t's integers have to reach if they have @levels on that side. Results are
  * not clipped: a classifier's answer is its greatest value, and a picture's brightest pixel is
  * visible.
@@ -94,6 +120,7 @@ static float reach_of(const struct quantiser *q, const struct vtac_tensor *t, in
 				 q->how.percentile, levels);
 	if (leaves_card(q->g, t) && q->how.range != VTAC_RANGE_MAX)
 		range = vtac_stats_beyond(t->stats, levels);
+	range = fminf(range, saturation(q, t));
 	/* Of a tensor that is always 0, anything will do. */
 	return range > 1 / 1e20f ? range : 1;
 }
