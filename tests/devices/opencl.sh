@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Each error of the device "opencl" is reported by a sentence. Prints TAP.
+# Each error of the device "opencl" is reported by a sentence, and so is a better choice. Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vta-opencl.XXXXXX")
@@ -11,8 +11,8 @@ export VTADEV_PLUGINS=build/lib
 . tests/tap.sh
 tap_log=$dir/log
 
-# refused NAME WORDS DEVICE: it does not open, and the message has the words
-refused() {
+# says NAME WORDS DEVICE: what opening it prints has the words
+says() {
 	local status=0
 
 	build/tests/devices/why "$3" > "$dir/log" 2>&1 || true
@@ -32,12 +32,14 @@ listed() {
 }
 
 echo "TAP version 13"
-refused "a platform that is not there" "there is no OpenCL device 9.0" opencl:9.0
-refused "a device that is not there" "there is no OpenCL device 0.63" opencl:0.63
-refused "a configuration that is not there" "No such file" opencl:0.0:/nowhere.json
-refused "a number that is none is a file's name" "9.: No such file" opencl:9.
-OCL_ICD_VENDORS=$dir refused "no driver at all" "there is no OpenCL driver: install one" opencl
-VTADEV_OPENCL_OPTIONS=-DSTORE=@ refused "the compiler refuses vta.cl" "clBuildProgram: .*error" opencl
+says "a platform that is not there" "there is no OpenCL device 9.0" opencl:9.0
+says "a device that is not there" "there is no OpenCL device 0.63" opencl:0.63
+says "a configuration that is not there" "No such file" opencl:0.0:/nowhere.json
+says "a number that is none is a file's name" "9.: No such file" opencl:9.
+OCL_ICD_VENDORS=$dir says "no driver at all" "there is no OpenCL driver: install one" opencl
+VTADEV_OPENCL_OPTIONS=-DSTORE=@ says "the compiler refuses vta.cl" "clBuildProgram: .*error" opencl
+says "the processor as a device: soft is named as the faster choice" "the device soft is faster" \
+	opencl:0.0
 if bare true 2> "$dir/why"; then
 	bare build/tests/devices/why opencl > "$dir/why" 2>&1 || true
 	check "without /sys: the driver is not called, which would end the process" \

@@ -642,6 +642,43 @@ TEST(numbers_of_cores)
 	vtadev_close(card);
 }
 
+/* A file like TVM's with @cores; @path is a template for mkstemp(). */
+static void write_config(char *path, const char *cores)
+{
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	dprintf(fd, "{ \"HW_VER\": \"0.0.1\", \"LOG_INP_WIDTH\": 3, \"LOG_WGT_WIDTH\": 3, "
+		"\"LOG_ACC_WIDTH\": 5, \"LOG_BATCH\": 0, \"LOG_BLOCK\": 4, "
+		"\"LOG_UOP_BUFF_SIZE\": 15, \"LOG_INP_BUFF_SIZE\": 15, "
+		"\"LOG_WGT_BUFF_SIZE\": 18, \"LOG_ACC_BUFF_SIZE\": 17, \"CORES\": %s }\n", cores);
+	close(fd);
+}
+
+TEST(a_file_says_how_many_cores)
+{
+	char path[] = "/tmp/vta-cores.XXXXXX", bad[] = "/tmp/vta-cores.XXXXXX";
+	char name[64], why[256];
+	struct vtadev *card;
+
+	write_config(path, "5");
+	snprintf(name, sizeof(name), "soft:%s", path);
+	assert_int_equal(vtadev_open(name, &card), 0);
+	assert_int_equal(vtadev_info(card)->cores, 5);
+	vtadev_close(card);
+	snprintf(name, sizeof(name), "soft:cores=3:%s", path);
+	assert_int_equal(vtadev_open(name, &card), 0);
+	assert_int_equal(vtadev_info(card)->cores, 3);
+	vtadev_close(card);
+	unlink(path);
+	write_config(bad, "257");
+	snprintf(name, sizeof(name), "soft:%s", bad);
+	assert_int_equal(vtadev_open(name, &card), -EINVAL);
+	vtadev_open_text(name, why, sizeof(why));
+	assert_non_null(strstr(why, "CORES is 257, but must be 1 to 256"));
+	unlink(bad);
+}
+
 TEST_F(RIG, a_busy_queue_is_destroyed)
 {
 	struct vtadev_queue *other;

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,16 @@ static unsigned int count_cores(const struct ocl *ocl, cl_uint units, bool gpu)
 	return n ? (unsigned int)n : 1;
 }
 
+/* Once in a process: pocl and the like are several times as slow as soft on the same processor. */
+static void suggest_soft(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&told))
+		fputs("libvtadev-opencl: this OpenCL device is the processor: the device soft is "
+		      "faster on it\n", stderr);
+}
+
 static int make_device(struct ocl *ocl, struct vta_info *info)
 {
 	struct rack *rack = &ocl->rack;
@@ -263,6 +274,8 @@ static int make_device(struct ocl *ocl, struct vta_info *info)
 	clGetDeviceInfo(ocl->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	clGetDeviceInfo(ocl->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
 	gpu = type & CL_DEVICE_TYPE_GPU;
+	if (type & CL_DEVICE_TYPE_CPU)
+		suggest_soft();
 	rack->context = ocl->context;
 	rack->queue = ocl->queues[RUNS];
 	rack->units = units;

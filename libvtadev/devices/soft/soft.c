@@ -73,14 +73,14 @@ static unsigned int count_processors(void)
 	return CPU_COUNT(&set) < (int)CORES_MAX ? (unsigned int)CPU_COUNT(&set) : CORES_MAX;
 }
 
-/* "cores=N", alone or before ":"; sets *@args to what follows. */
+/* "cores=N", alone or before ":"; sets *@args to what follows. No "cores=" is 0. */
 static int take_cores(const char **args, uint16_t *cores, char *why, size_t why_size)
 {
 	const char *text = *args;
 	unsigned long n;
 	char *end;
 
-	*cores = (uint16_t)count_processors();
+	*cores = 0;
 	if (strncmp(text, CORES_ARG, strlen(CORES_ARG)) != 0)
 		return 0;
 	text += strlen(CORES_ARG);
@@ -106,6 +106,8 @@ static int soft_open(const char *args, struct vta_info *info, void **device, cha
 	err = take_cores(&args, &info->cores, why, why_size);
 	if (!err)
 		err = config_open(args, config, info, why, why_size);
+	if (!err && !info->cores)
+		info->cores = (uint16_t)(config->cores ? config->cores : count_processors());
 	if (!err && !core_kernel(config)) {
 		snprintf(why, why_size,
 			 "VTA_CORE_GEMM names a kernel that this processor does not have: unset it");
