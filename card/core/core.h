@@ -31,7 +31,6 @@
  * @hw_ver: version, major << 16 | minor << 8 | patch
  * @log_tokens: log2 of the tokens that a token queue holds; 0: 16 (docs/isa.md, section 3)
  * @log_waiting: log2 of the fetched instructions that wait in all modules; 0: 16
- * @cores: cores of the device soft, CORES; 0: as many as there are processors. A card has one
  */
 struct core_config {
 	unsigned int log_inp_width;
@@ -46,7 +45,6 @@ struct core_config {
 	unsigned int hw_ver;
 	unsigned int log_tokens;
 	unsigned int log_waiting;
-	unsigned int cores;
 };
 
 /* TVM's default configuration. */

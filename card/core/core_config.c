@@ -12,8 +12,6 @@
 
 /* A real file has some 300 bytes. */
 #define FILE_MAX	65536
-/* As many as a device in the process can have. */
-#define CORE_CORES_MAX	256
 
 const struct core_config core_config_default = {
 	.log_inp_width = 3,
@@ -45,7 +43,6 @@ static const struct field {
 	  VTA_ISA_LOG_QUEUE_MAX, true },
 	VTA_ISA_QUEUES(FIELD)
 #undef FIELD
-	{ "CORES", offsetof(struct core_config, cores), 1, CORE_CORES_MAX, true },
 };
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

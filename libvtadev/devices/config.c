@@ -3,6 +3,7 @@
  * config.c - which core a device is to have; the emulator's reader finds what is wrong
  */
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdio.h>
 
 #include "devices/config.h"
@@ -40,4 +41,24 @@ int config_open(const char *path, struct core_config *config, struct vta_info *i
 	}
 	describe(config, info);
 	return 0;
+}
+
+int config_cores(const char *path, unsigned int most, uint16_t *cores, char *why, size_t why_size)
+{
+	struct json_object *root = *path ? json_object_from_file(path) : NULL, *value;
+	int64_t n = 0;
+	int err = 0;
+
+	if (root && json_object_object_get_ex(root, "CORES", &value)) {
+		n = json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : 0;
+		if (n < 1 || n > most) {
+			snprintf(why, why_size, "%.100s: CORES is %.20s, but must be 1 to %u", path,
+				 json_object_to_json_string(value), most);
+			err = -EINVAL;
+		}
+	}
+	json_object_put(root);
+	if (!err && n)
+		*cores = (uint16_t)n;
+	return err;
 }

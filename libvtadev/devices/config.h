@@ -18,4 +18,10 @@
 int config_open(const char *path, struct core_config *config, struct vta_info *info, char *why,
 		size_t why_size);
 
+/*
+ * The number CORES of a file that config_open() has taken, 1 to @most; *@cores stays if there is
+ * none. 0, or -EINVAL and a sentence in @why.
+ */
+int config_cores(const char *path, unsigned int most, uint16_t *cores, char *why, size_t why_size);
+
 #endif /* VTA_DEVICES_CONFIG_H */

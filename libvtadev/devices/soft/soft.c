@@ -106,8 +106,10 @@ static int soft_open(const char *args, struct vta_info *info, void **device, cha
 	err = take_cores(&args, &info->cores, why, why_size);
 	if (!err)
 		err = config_open(args, config, info, why, why_size);
-	if (!err && !info->cores)
-		info->cores = (uint16_t)(config->cores ? config->cores : count_processors());
+	if (!err && !info->cores) {
+		info->cores = (uint16_t)count_processors();
+		err = config_cores(args, CORES_MAX, &info->cores, why, why_size);
+	}
 	if (!err && !core_kernel(config)) {
 		snprintf(why, why_size,
 			 "VTA_CORE_GEMM names a kernel that this processor does not have: unset it");
