@@ -135,7 +135,8 @@ static bool count_channels(struct vtac_stats *s, const struct vtac_tensor *t, co
 /* Values that the processor compares at once */
 #define SIZES	8
 
-VTAC_CLONES float greatest_size(const float *v, int64_t n)
+VTAC_CLONES
+static float find_greatest(const float *v, int64_t n)
 {
 	float most[SIZES] = { 0 };
 	int64_t i = 0;
@@ -151,6 +152,12 @@ VTAC_CLONES float greatest_size(const float *v, int64_t n)
 	for (int k = 1; k < SIZES; k++)
 		most[0] = most[k] > most[0] ? most[k] : most[0];
 	return most[0];
+}
+
+/* clang 14 gives functions that it clones another name for other files. */
+float greatest_size(const float *v, int64_t n)
+{
+	return find_greatest(v, n);
 }
 
 static void count_values(struct vtac_stats *s, const float *v, int64_t n)
