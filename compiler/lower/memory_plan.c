@@ -378,11 +378,11 @@ static void find_live_ranges(struct vtac_graph *g, struct vtac_live_range *block
 			continue;
 		if (t->producer)
 			extend(b, t->producer->id + 1, t->producer->id + 1);
+		else
+			extend(b, 0, 0);
 		/* Both halves of 16 bits are computed with the high one. */
 		if (t->producer && t->producer->post.low)
 			extend(b, t->producer->in[5]->producer->id + 1, t->producer->id + 1);
-		else
-			extend(b, 0, 0);
 		for (unsigned int k = 0; k < t->n_users; k++)
 			extend(b, t->users[k]->id + 1, t->users[k]->id + 1);
 		if (vtac_is_output(g, t))

@@ -78,6 +78,35 @@ def skips():
     return n, x
 
 
+def beyond():
+    """Sums of the first layer do not fit its accumulators, and a skip connection adds its result."""
+    n = Net(6)
+    n.channels["x"] = CHANNELS
+    w = n.constant(n.random.randn(CHANNELS, CHANNELS, 1, 1))
+    x = n.add("Relu", [n.add("Conv", ["x", w, n.constant(np.full(CHANNELS, -1e9))])])
+    n.channels[x] = CHANNELS
+    return n, n.add("Relu", [n.add("Add", [n.conv(x, CHANNELS, 1), x])])
+
+
+def not_numbers():
+    """The CPU makes no number of half of the card's values."""
+    n = Net(9)
+    n.channels["x"] = CHANNELS
+    x = n.add("Relu", [n.conv("x", 32, 3)])
+    n.channels[x] = 32
+    return n, n.add("Log", [n.conv(x, CHANNELS, 3)])
+
+
+def chain():
+    n = Net(10)
+    n.channels["x"] = CHANNELS
+    x = "x"
+    for _ in range(12):
+        x = n.add("Relu", [n.conv(x, CHANNELS, 3)])
+        n.channels[x] = CHANNELS
+    return n, x
+
+
 def none(_, x):
     return x
 
@@ -188,6 +217,17 @@ class Precision(Suite):
         found = [k["name"] for k in r["nodes"] if why in k.get("coarse", "")]
         return None if found else json.dumps(r["nodes"], indent=1)
 
+    def memory(self, made, tensors):
+        """The card's memory has room for so many tensors of the input's size at a time."""
+        r = self.report(made, "--precision=8")
+        most = tensors * CHANNELS * SIDE * SIDE
+        return None if r["card_bytes"] <= most else f"{r['card_bytes']} bytes, {most} are enough"
+
+    def searches(self, made):
+        """Noise of options is a number."""
+        found = self.report(made, "--equalise=auto", "--padding=auto", "--no-prune")["integers"]
+        return None if "dB of noise" in found and "nan" not in found else found
+
     def refused(self, made, options, why):
         run = self.run(made, options)
         return None if run.returncode and why in run.stderr else f"{run.returncode} {run.stderr}"
@@ -235,6 +275,10 @@ def main():
         s.check("a node that is not there is refused",
                 s.refused(with_function(), ["--precision=nothing=16"], "no node nothing"))
         s.check("ranges are no worse than whole ones, for any number of images", s.ranges())
+        s.check("a skip connection of 16 bits whose sums do not fit is refused",
+                s.refused(beyond(), ["--precision=16"], "do not fit 32 bits"))
+        s.check("options are searched where outputs are no numbers", s.searches(not_numbers()))
+        s.check("tensors of a chain share two places", s.memory(chain(), 2))
         s.check("a number of bits that there is not is refused",
                 s.refused(with_function(), ["--precision=12"], "8, 16 or auto"))
     print(f"1..{s.count}")
