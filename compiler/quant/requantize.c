@@ -274,7 +274,10 @@ static bool is_of_pair(const struct vtac_tensor *t)
 	return t && (t->coarse || vtac_rest_of(t));
 }
 
-/* A sum that was merged is two in another candidate, and parts of a pair have no meaning alone. */
+/*
+ * A sum that was merged is two in another candidate, and parts of a pair, or halves of 16 bits, have
+ * no meaning alone.
+ */
 static bool may_leave(const struct vtac_node *node)
 {
 	for (unsigned int i = 0; i < node->n_in; i++)
@@ -283,7 +286,7 @@ static bool may_leave(const struct vtac_node *node)
 	for (unsigned int i = 0; i < node->n_out; i++)
 		if (is_of_pair(node->out[i]))
 			return false;
-	return !node->joins;
+	return !node->joins && !vtac_low_of(node);
 }
 
 /* Let the CPU compute @node with floats, whose reason node->why has. */
