@@ -103,7 +103,10 @@ static const struct vtac_tensor *same_tensor(const struct measure *m, const stru
 	return as;
 }
 
-/* The squares of the wanted values, and of errors. Notes the greatest of the first output. */
+/*
+ * The squares of the wanted values, and of errors, if both are numbers. Notes the greatest of the
+ * first output.
+ */
 static int compare(struct image *image, const struct vtac_tensor *t, const void *data,
 		   const float *want, double *signal, double *noise)
 {
@@ -115,6 +118,9 @@ static int compare(struct image *image, const struct vtac_tensor *t, const void 
 		return -1;
 	for (int64_t i = 0; i < n; i++) {
 		got[i] = real_value(t, data, i, plane);
+		/* Masks and quotients of zeros say nothing of noise. */
+		if (!isfinite(want[i]) || !isfinite(got[i]))
+			continue;
 		*signal += (double)want[i] * (double)want[i];
 		*noise += ((double)want[i] - (double)got[i]) * ((double)want[i] - (double)got[i]);
 	}
