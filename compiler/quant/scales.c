@@ -79,9 +79,50 @@ static bool leaves_card(const struct vtac_graph *g, const struct vtac_tensor *t)
 	return vtac_is_output(g, t);
 }
 
+/* The range of the file's integers with 0; symmetric if they are signed around 0. */
+static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
+{
+	bool shifted = t->quant.zero && t->quant.zero[0];
+
+	vtac_given_range(t, t->quant.type == VTAC_U8 ? 0 : shifted ? -128 : -127, lo, hi);
+	*lo = fminf(*lo, 0);
+	*hi = fmaxf(*hi, 0);
+}
+
+/*
+ * The greatest |x| that @t's integers have to reach if they have @levels on that side. Results are
+ * not clipped: a classifier's answer is its greatest value, and a picture's brightest pixel is
+ * visible.
+ */
+static float own_reach(const struct quantiser *q, const struct vtac_tensor *t, int levels)
+{
+	float range;
+
+	if (!t->stats)
+		return 0;
+	range = vtac_stats_range(t->stats, leaves_card(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
+				 q->how.percentile, levels);
+	if (leaves_card(q->g, t) && q->how.range != VTAC_RANGE_MAX)
+		range = vtac_stats_beyond(t->stats, levels);
+	/* Of a tensor that is always 0, anything will do. */
+	return range > 1 / 1e20f ? range : 1;
+}
+
+/* The step of @t's integers, whatever its users need. */
+static float own_step(const struct quantiser *q, const struct vtac_tensor *t, int levels)
+{
+	float lo, hi;
+
+	if (!vtac_is_given(t))
+		return own_reach(q, t, levels) / (float)levels;
+	given_span(t, &lo, &hi);
+	return fmaxf(-lo, hi) / (float)levels;
+}
+
 /*
  * Returns how far from 0 values of @t matter to what reads it: beyond, half a step is left to the
- * limits of a Sigmoid, 0 and 1, or of a Tanh, -1 and 1.
+ * limits of a Sigmoid, 0 and 1, or of a Tanh, -1 and 1. None of these reads a result of one beyond
+ * its own reach.
  */
 static float saturation(const struct quantiser *q, const struct vtac_tensor *t)
 {
@@ -96,33 +137,19 @@ static float saturation(const struct quantiser *q, const struct vtac_tensor *t)
 			return INFINITY;
 		if (node->attr.unary.kind == VTACPU_ACT_SIGMOID)
 			most = fmaxf(most,
-				     logf(2 / calibrated(q, node->out[0], 2 * q->in_top + 1)));
+				     logf(2 / own_step(q, node->out[0], 2 * q->in_top + 1)));
 		else if (node->attr.unary.kind == VTACPU_ACT_TANH)
-			most = fmaxf(most, logf(4 / calibrated(q, node->out[0], q->in_top)) / 2);
+			most = fmaxf(most, logf(4 / own_step(q, node->out[0], q->in_top)) / 2);
 		else
 			return INFINITY;
 	}
 	return most > 0 ? most : INFINITY;
 }
 
-/*
- * The greatest |x| that @t's integers have to reach if they have @levels on that side. Results are
- * not clipped: a classifier's answer is its greatest value, and a picture's brightest pixel is
- * visible.
- */
+/* As own_reach(), as far as @t's users need. */
 static float reach_of(const struct quantiser *q, const struct vtac_tensor *t, int levels)
 {
-	float range;
-
-	if (!t->stats)
-		return 0;
-	range = vtac_stats_range(t->stats, leaves_card(q->g, t) ? VTAC_RANGE_MAX : q->how.range,
-				 q->how.percentile, levels);
-	if (leaves_card(q->g, t) && q->how.range != VTAC_RANGE_MAX)
-		range = vtac_stats_beyond(t->stats, levels);
-	range = fminf(range, saturation(q, t));
-	/* Of a tensor that is always 0, anything will do. */
-	return range > 1 / 1e20f ? range : 1;
+	return fminf(own_reach(q, t, levels), saturation(q, t));
 }
 
 int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t)
@@ -131,16 +158,6 @@ int32_t least_of(const struct quantiser *q, const struct vtac_tensor *t)
 		(vtac_is_given(t) && t->quant.type == VTAC_I8 && q->in_top == 127);
 
 	return all ? -q->in_top - 1 : -q->in_top;
-}
-
-/* The range of the file's integers with 0; symmetric if they are signed around 0. */
-static void given_span(const struct vtac_tensor *t, float *lo, float *hi)
-{
-	bool shifted = t->quant.zero && t->quant.zero[0];
-
-	vtac_given_range(t, t->quant.type == VTAC_U8 ? 0 : shifted ? -128 : -127, lo, hi);
-	*lo = fminf(*lo, 0);
-	*hi = fmaxf(*hi, 0);
 }
 
 float calibrated(const struct quantiser *q, const struct vtac_tensor *t, int levels)
