@@ -162,7 +162,7 @@ struct part {
 	uint32_t in;
 };
 
-/* Whether each of @n micro-ops, a multiple of CORE_UOPS_AT_ONCE, has weights unlike the next. */
+/* Returns true if each of @n micro-ops, whole CORE_UOPS_AT_ONCE, has weights unlike the next. */
 static CORE_FOR_ALL_PROCESSORS bool all_change(const struct core_uop *uop, uint32_t n)
 {
 	uint16_t same[CORE_UOPS_AT_ONCE * CORE_UOP_FIELDS] = { 0 }, any = 0;

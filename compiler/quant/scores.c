@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a search of options compares: the outputs of the network, as the CPU computes them of what
- * the card leaves. Noise of the card's last tensors says little of them where the network goes on:
+ * The tensors that a search of options compares: the outputs of the network, as the CPU computes
+ * them of the card's results. Noise of the card's last tensors says little of them where the network goes on:
  * attention makes much of it, or nothing. Places, selections and other results that jump are as
  * near as what they are made of, which is compared in their stead.
  */
@@ -26,9 +26,9 @@ static bool has_steps(const struct vtac_node *node)
 	}
 }
 
-/* What is known of tensors, by id */
+/* Facts of tensors, by id */
 struct seen {
-	bool *noisy;			/* what the card computes is in it */
+	bool *noisy;			/* the card's results are in it */
 	bool *jumps;			/* noisy, and a little more noise may change it much */
 	bool *wanted, *scores;		/* to be compared: it, or what it is made of; and itself */
 };

@@ -62,7 +62,7 @@ static void job_part(const struct core *c, __local struct vta_group *g, const st
 #define VTA_TEAM_ALU	1024u
 #endif
 
-/* What this group has written is there for all, and what others have written for this work-item. */
+/* Makes the group's writes visible to all groups, and theirs to this work-item. */
 #if defined(VTA_GPU) && defined(__NV_CL_C_VERSION)
 #define FENCE		asm volatile("membar.gl;" : : : "memory")
 #else
