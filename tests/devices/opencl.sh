@@ -31,6 +31,13 @@ listed() {
 		! grep -q ^opencl "$dir/list"
 }
 
+# shellcheck disable=SC2317 # check calls it
+suggested() {
+	script -qec "build/tests/devices/why opencl:0.0" "$dir/terminal" > "$dir/log" < /dev/null &&
+		grep -q "the device soft is faster" "$dir/log" &&
+		! build/tests/devices/why opencl:0.0 2>&1 | grep -q "soft is faster"
+}
+
 echo "TAP version 13"
 says "a platform that is not there" "there is no OpenCL device 9.0" opencl:9.0
 says "a device that is not there" "there is no OpenCL device 0.63" opencl:0.63
@@ -38,8 +45,7 @@ says "a configuration that is not there" "No such file" opencl:0.0:/nowhere.json
 says "a number that is none is a file's name" "9.: No such file" opencl:9.
 OCL_ICD_VENDORS=$dir says "no driver at all" "there is no OpenCL driver: install one" opencl
 VTADEV_OPENCL_OPTIONS=-DSTORE=@ says "the compiler refuses vta.cl" "clBuildProgram: .*error" opencl
-says "the processor as a device: soft is named as the faster choice" "the device soft is faster" \
-	opencl:0.0
+check "the processor as a device: soft is named as the faster choice, on a terminal" suggested
 if bare true 2> "$dir/why"; then
 	bare build/tests/devices/why opencl > "$dir/why" 2>&1 || true
 	check "without /sys: the driver is not called, which would end the process" \

@@ -247,12 +247,12 @@ static unsigned int count_cores(const struct ocl *ocl, cl_uint units, bool gpu)
 	return n ? (unsigned int)n : 1;
 }
 
-/* Once in a process: pocl and the like are several times as slow as soft on the same processor. */
+/* Once, to who sits at a terminal: pocl is several times as slow as soft on the same processor. */
 static void suggest_soft(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 
-	if (!atomic_flag_test_and_set(&told))
+	if (!atomic_flag_test_and_set(&told) && isatty(STDERR_FILENO))
 		fputs("libvtadev-opencl: this OpenCL device is the processor: the device soft is "
 		      "faster on it\n", stderr);
 }

@@ -203,7 +203,7 @@ static cl_int init_team(struct rack *rack)
 	if (!err)
 		err = clSetKernelArg(rack->team, RACK_ARGUMENTS, sizeof(struct vta_group), NULL);
 	return err ? err : clSetKernelArg(rack->team, RACK_ARGUMENTS + 1,
-					  sizeof(rack->team_state), &rack->team_state);
+					  sizeof(cl_mem), &rack->team_state);
 }
 
 cl_int rack_init(struct rack *rack)
