@@ -275,8 +275,8 @@ static bool is_of_pair(const struct vtac_tensor *t)
 }
 
 /*
- * A sum that was merged is two in another candidate, and parts of a pair, or halves of 16 bits, have
- * no meaning alone.
+ * A sum that was merged is two in another candidate, and parts of a pair, or halves of 16 bits,
+ * have no meaning alone.
  */
 static bool may_leave(const struct vtac_node *node)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The tensors that a search of options compares: the outputs of the network, as the CPU computes
- * them of the card's results. Noise of the card's last tensors says little of them where the network goes on:
- * attention makes much of it, or nothing. Places, selections and other results that jump are as
- * near as what they are made of, which is compared in their stead.
+ * them of the card's results. Noise of the card's last tensors says little of them where the
+ * network goes on: attention makes much of it, or nothing. Places, selections and other results
+ * that jump are as near as their operands, which are compared in their stead.
  */
 #include <math.h>
 
