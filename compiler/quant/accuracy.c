@@ -103,12 +103,23 @@ static const struct vtac_tensor *same_tensor(const struct measure *m, const stru
 	return as;
 }
 
+/* Sums of squares, of the wanted values and of errors */
+struct squares {
+	double signal, noise;
+};
+
+static void add_squares(struct squares *to, float want, float got)
+{
+	to->signal += (double)want * (double)want;
+	to->noise += ((double)want - (double)got) * ((double)want - (double)got);
+}
+
 /*
- * The squares of the wanted values, and of errors, if both are numbers. Notes the greatest of the
- * first output.
+ * Adds up squares of @all values, and of @numbers: masks and quotients of zeros say nothing of
+ * noise. Notes the greatest of the first output.
  */
 static int compare(struct image *image, const struct vtac_tensor *t, const void *data,
-		   const float *want, double *signal, double *noise)
+		   const float *want, struct squares *all, struct squares *numbers)
 {
 	const struct vtac_graph *g = image->m->quantised;
 	int64_t n = vtac_elements(t), plane = plane_of(t);
@@ -118,11 +129,9 @@ static int compare(struct image *image, const struct vtac_tensor *t, const void 
 		return -1;
 	for (int64_t i = 0; i < n; i++) {
 		got[i] = real_value(t, data, i, plane);
-		/* Masks and quotients of zeros say nothing of noise. */
-		if (!isfinite(want[i]) || !isfinite(got[i]))
-			continue;
-		*signal += (double)want[i] * (double)want[i];
-		*noise += ((double)want[i] - (double)got[i]) * ((double)want[i] - (double)got[i]);
+		add_squares(all, want[i], got[i]);
+		if (isfinite(want[i]) && isfinite(got[i]))
+			add_squares(numbers, want[i], got[i]);
 	}
 	if (g->n_outputs && g->outputs[0] == t) {
 		image->best = greatest(got, n);
@@ -138,19 +147,19 @@ static void compare_values(void *priv, const struct vtac_tensor *t, const void *
 	struct image *image = lane->own;
 	struct measure *m = image->m;
 	const float *want = m->as[t->id] ? image->values[m->as[t->id]->id] : NULL;
-	double signal = 0, noise = 0;
+	struct squares all = { 0 }, numbers = { 0 };
 
 	if (!m->as[t->id])
 		return;
-	if (!want || compare(image, t, data, want, &signal, &noise)) {
+	if (!want || compare(image, t, data, want, &all, &numbers)) {
 		lane_fail(lane, NULL);		/* no memory */
 		return;
 	}
 	if (!lane_turn(lane, t->id))
 		return;
-	m->signal[t->id] += signal;
-	m->noise[t->id] += noise;
-	m->each[t->id] += m->scores[t->id] ? ratio(signal, noise) : 0;
+	m->signal[t->id] += all.signal;
+	m->noise[t->id] += all.noise;
+	m->each[t->id] += m->scores[t->id] ? ratio(numbers.signal, numbers.noise) : 0;
 	lane_pass(lane, t->id);
 }
 
