@@ -655,28 +655,34 @@ static void write_config(char *path, const char *cores)
 	close(fd);
 }
 
+/* Opens soft by a file with @cores, and @args before the file's name. */
+static int open_by_file(const char *args, const char *cores, struct vtadev **card, char *why,
+			size_t why_size)
+{
+	char path[] = "/tmp/vta-cores.XXXXXX", name[64];
+	int err;
+
+	write_config(path, cores);
+	snprintf(name, sizeof(name), "soft:%s%s", args, path);
+	err = vtadev_open(name, card);
+	vtadev_open_text(name, why, why_size);
+	unlink(path);
+	return err;
+}
+
 TEST(a_file_says_how_many_cores)
 {
-	char path[] = "/tmp/vta-cores.XXXXXX", bad[] = "/tmp/vta-cores.XXXXXX";
-	char name[64], why[256];
 	struct vtadev *card;
+	char why[256];
 
-	write_config(path, "5");
-	snprintf(name, sizeof(name), "soft:%s", path);
-	assert_int_equal(vtadev_open(name, &card), 0);
+	assert_int_equal(open_by_file("", "5", &card, why, sizeof(why)), 0);
 	assert_int_equal(vtadev_info(card)->cores, 5);
 	vtadev_close(card);
-	snprintf(name, sizeof(name), "soft:cores=3:%s", path);
-	assert_int_equal(vtadev_open(name, &card), 0);
+	assert_int_equal(open_by_file("cores=3:", "5", &card, why, sizeof(why)), 0);
 	assert_int_equal(vtadev_info(card)->cores, 3);
 	vtadev_close(card);
-	unlink(path);
-	write_config(bad, "257");
-	snprintf(name, sizeof(name), "soft:%s", bad);
-	assert_int_equal(vtadev_open(name, &card), -EINVAL);
-	vtadev_open_text(name, why, sizeof(why));
+	assert_int_equal(open_by_file("", "257", &card, why, sizeof(why)), -EINVAL);
 	assert_non_null(strstr(why, "CORES is 257, but must be 1 to 256"));
-	unlink(bad);
 }
 
 TEST_F(RIG, a_busy_queue_is_destroyed)
