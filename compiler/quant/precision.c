@@ -16,7 +16,7 @@
  * r is at most 0 if t is not clipped, and clipped to 0 below. The greatest t is a step lower than
  * the activation's, and r is limited to a step.
  *
- * What a convolution adds to its sums has its 16 bits otherwise: skip.c.
+ * Residuals, which convolutions add to their sums, have 16 bits in another form: skip.c.
  */
 #include <math.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 
 #define LOW_STEPS	256
 
-/* ALU cycles of an element: of a result, ADD, SHR and the wait; of a residual, SHR twice, ADD */
+/* ALU cycles of an element, at most: ADD, SHR and the wait; two SHR, ADD and a multiplier */
 #define OUT_CYCLES	4
 #define RES_CYCLES	6
 

@@ -46,6 +46,16 @@ static struct vtac_tensor *net_unary(struct net *net, struct vtac_tensor *x,
 	return node->out[0];
 }
 
+/* A network that begins with a convolution, whose sine it goes on with */
+static struct vtac_tensor *net_begin_sine(struct net *net, unsigned int seed)
+{
+	struct vtac_tensor *x;
+
+	net_begin(net, seed);
+	x = net_conv(net, net_input(net, 16, 8, 8), "first", 16, 16, 1);
+	return net_unary(net, x, VTACPU_ACT_SIN, "sine");
+}
+
 /* The card computes the sine's argument, too, whose noise is in the output already. */
 TEST(outputs_are_compared_and_not_what_the_card_leaves_on_the_way)
 {
@@ -53,9 +63,7 @@ TEST(outputs_are_compared_and_not_what_the_card_leaves_on_the_way)
 	struct net net;
 	char names[100];
 
-	net_begin(&net, 1);
-	x = net_conv(&net, net_input(&net, 16, 8, 8), "first", 16, 16, 1);
-	x = net_unary(&net, x, VTACPU_ACT_SIN, "sine");
+	x = net_begin_sine(&net, 1);
 	x = net_conv(&net, x, "last", 16, 16, 1);
 	list_scores(&net, x, names, sizeof(names));
 	assert_string_equal(names, "last ");
@@ -86,17 +94,15 @@ TEST(scores_of_probabilities_are_compared)
 	net_end(&net);
 }
 
-/* Where the greatest value is jumps, and so does what is computed of that. */
-TEST(what_jumps_is_compared_by_what_it_is_made_of)
+/* The place of the greatest value jumps, and so do results that are computed of it. */
+TEST(results_that_jump_are_compared_by_their_operands)
 {
 	struct vtac_node *node;
 	struct vtac_tensor *x;
 	struct net net;
 	char names[100];
 
-	net_begin(&net, 4);
-	x = net_conv(&net, net_input(&net, 16, 8, 8), "first", 16, 16, 1);
-	x = net_unary(&net, x, VTACPU_ACT_SIN, "sine");
+	x = net_begin_sine(&net, 4);
 	node = net_node(&net, VTAC_ARG, "place", x, NULL, NULL);
 	node->attr.arg.axis = 1;
 	node->out[0]->dtype = VTAC_I64;

@@ -247,7 +247,7 @@ static unsigned int count_cores(const struct ocl *ocl, cl_uint units, bool gpu)
 	return n ? (unsigned int)n : 1;
 }
 
-/* Once, to who sits at a terminal: pocl is several times as slow as soft on the same processor. */
+/* Writes a line once, on a terminal: pocl takes several times as long as soft on a processor. */
 static void suggest_soft(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
