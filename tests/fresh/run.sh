@@ -6,13 +6,14 @@
 #
 #   tests/fresh/run.sh SUITE [STEP...]
 #
-# The steps are, in this order, and all of them but the last if none is given:
+# The steps are, in this order, and all of them but the last two if none is given:
 #   root-demo    as root: make demo
 #   root-check   as root: make check; every package that was installed for it is needed
 #   user-demo    as an ordinary user: what is missing is named at once; with it, make demo
 #   user-check   the same with make check
 #   root-deb     as root: make deb; the packages are installed, upgraded and purged
 #   build        as root: what make check asks for, and all that it builds; make demo
+#   rtl          as root: make rtl-all
 # Steps of one user are in one root, which is deleted at the end. Roots begin as copies of
 # $VTA_CACHE/fresh/SUITE/root.tar; fetched packages are kept in fresh/SUITE.debs. The output of
 # commands is kept in build/check-fresh/SUITE.
@@ -27,7 +28,7 @@ here=$top/tools/vm
 cd "$top"
 
 [ $# -ge 1 ] || {
-	sed -n '7,17s/^# \{0,1\}//p' "$0" >&2
+	sed -n '7,18s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 }
 suite=$1
@@ -173,6 +174,10 @@ build() {
 		step build-demo root 'make demo'
 }
 
+rtl() {
+	step rtl root 'make rtl-all'
+}
+
 need git
 root_need
 mkdir -p "$cache/fresh" "$logs"
@@ -192,6 +197,7 @@ for name in "${steps[@]}"; do
 	user-check)	user_check || : ;;
 	root-deb)	root_deb || : ;;
 	build)		build || : ;;
+	rtl)		rtl || : ;;
 	*)		die "no step $name" ;;
 	esac
 done
