@@ -272,7 +272,7 @@ class Compile(unittest.TestCase):
                 (ValueError, "mean and scale are finite",
                  lambda: vtadev.compile(network(), scale=float("nan"))),
                 (TypeError, "not int", lambda: vtadev.compile(network(), 5)),
-                (TypeError, "nosuch", lambda: vtadev.compile(network(), nosuch=1)),
+                (TypeError, r"^compile\(\) .*nosuch", lambda: vtadev.compile(network(), nosuch=1)),
                 (ValueError, "images is 1 or more",
                  lambda: vtadev.compile(network(), IMAGES, images=0))):
             with self.subTest(text), self.assertRaisesRegex(error, text):

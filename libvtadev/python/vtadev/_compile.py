@@ -321,14 +321,14 @@ def _read_model(model):
     return model, None, None
 
 
-def image(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str] = None,
-          images: int = 64, shapes: Shapes = None,
-          labels: Optional[Iterable[str]] = None, cpu: Iterable[str] = (), no_card: bool = False,
-          no_prune: bool = False, mean: Union[float, Sequence[float], None] = None,
-          scale: Union[float, Sequence[float], None] = None, order: Optional[str] = None,
-          fit: Optional[str] = None, filter: Optional[str] = None,
-          background: Optional[int] = None, progress: Optional[Progress] = None,
-          threads: int = 0, precision: Precision = 8, extra_cycles: int = 25) -> bytes:
+def compile(model: Any, core: bytes, calibrate: Any = None, *, name: Optional[str] = None,
+            images: int = 64, shapes: Shapes = None,
+            labels: Optional[Iterable[str]] = None, cpu: Iterable[str] = (), no_card: bool = False,
+            no_prune: bool = False, mean: Union[float, Sequence[float], None] = None,
+            scale: Union[float, Sequence[float], None] = None, order: Optional[str] = None,
+            fit: Optional[str] = None, filter: Optional[str] = None,
+            background: Optional[int] = None, progress: Optional[Progress] = None,
+            threads: int = 0, precision: Precision = 8, extra_cycles: int = 25) -> bytes:
     """The bytes of a program image (.vtap): see vtadev.compile()."""
     if images < 1:
         raise ValueError("images is 1 or more")

@@ -198,7 +198,8 @@ def compile(model: Any, calibrate: Any = None, device: Union[Device, str, None] 
     own = not isinstance(device, Device)
     card = Device(device) if own else device
     try:
-        program = Program(_compile.image(model, card._core.core(), calibrate, **options), card, runs)
+        program = Program(_compile.compile(model, card._core.core(), calibrate, **options), card,
+                          runs)
     except BaseException:
         if own:
             card.close()
