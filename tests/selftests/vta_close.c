@@ -6,7 +6,6 @@
 #include <sys/klog.h>
 #include <sys/socket.h>
 
-#include "vta_emu.h"
 #include "vta_harness.h"
 #include "vta_insn.h"
 
@@ -211,8 +210,10 @@ TEST_F(close, kill_while_working_and_waiting_releases_everything)
 
 #define LEFT	0x5ca1ab1eu
 
-/* In the last word of all card memory, by a user whose process has ended. */
-static int leave_word(uint64_t size)
+#define CHUNK	(2ull << 20)	/* what the driver allocates, in any order */
+
+/* In the last word of each chunk of card memory, by a user whose process has ended. */
+static int leave_words(uint64_t size)
 {
 	struct vta_buf_alloc alloc = { .size = size, .flags = VTA_BUF_CARD };
 	int fd = card_open();
@@ -224,19 +225,19 @@ static int leave_word(uint64_t size)
 	err = card_ioctl(fd, VTA_IOCTL_BUF_ALLOC, &alloc);
 	err = err ? err : queue_open(fd, &q, NULL);
 	if (!err) {
-		err = queue_do(&q, desc_fill((uint32_t)(alloc.addr + size - 4), LEFT, 4));
+		for (uint64_t end = CHUNK; end <= size && !err; end += CHUNK)
+			err = queue_do(&q, desc_fill((uint32_t)(alloc.addr + end - 4), LEFT, 4));
 		queue_unmap(&q);
 	}
 	close(fd);
 	return err;
 }
 
-/* Without the driver, which would clear such memory before showing it. */
-static int read_word(uint64_t size, uint32_t *word)
+/* How many are left, read without the driver, which would clear such memory before showing it. */
+static int count_words(uint64_t size, unsigned int *left)
 {
-	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	char address[32], path[96];
-	const uint8_t *page = MAP_FAILED;
+	const uint8_t *memory = MAP_FAILED;
 	int fd, err;
 
 	err = card_pci_address(address, sizeof(address));
@@ -246,10 +247,12 @@ static int read_word(uint64_t size, uint32_t *word)
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource4", address);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, (off_t)(size - page_size));
-	if (page != MAP_FAILED) {
-		*word = le32toh(*(const volatile uint32_t *)(page + page_size - 4));
-		munmap((void *)page, page_size);
+		memory = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	*left = 0;
+	if (memory != MAP_FAILED) {
+		for (uint64_t end = CHUNK; end <= size; end += CHUNK)
+			*left += le32toh(*(const volatile uint32_t *)(memory + end - 4)) == LEFT;
+		munmap((void *)memory, size);
 	} else {
 		err = -errno;
 	}
@@ -273,32 +276,24 @@ static int kill_while_clearing(uint64_t size)
 	return status;
 }
 
-/*
- * The card takes its time to clear, so that the signal comes before the end. On a busy machine
- * it may come late all the same, but not each time.
- */
+/* On a busy machine the signal may come after the end, but not each time. */
 TEST_F(close, kill_ends_the_clearing_of_memory)
 {
 	uint64_t size = self->before.mem_free;
-	uint32_t word = 0;
+	unsigned int left = 0;
 
-	for (unsigned int tries = 0; tries < 10 && word != LEFT; tries++) {
+	for (unsigned int tries = 0; tries < 10 && !left; tries++) {
 		int status;
 
-		ASSERT_EQ(0, leave_word(size));
+		ASSERT_EQ(0, leave_words(size));
 		ASSERT_TRUE(all_comes_back(&self->before));
-		/* A card that is simulated in gates is slow enough. */
-		if (slowness() == 1)
-			ASSERT_EQ(0, emu_inject("slow-engine=500"));
 		status = kill_while_clearing(size);
-		if (slowness() == 1)
-			ASSERT_EQ(0, emu_clear());
 		ASSERT_TRUE(all_comes_back(&self->before));
-		ASSERT_EQ(0, read_word(size, &word));
-		EXPECT_TRUE(WIFSIGNALED(status) || !word);
+		ASSERT_EQ(0, count_words(size, &left));
+		EXPECT_TRUE(WIFSIGNALED(status) || !left);
 	}
-	/* The last word was not cleared; no file could have seen it. */
-	EXPECT_EQ(LEFT, word);
+	/* Some words were not cleared; no file could have seen them. */
+	EXPECT_LT(0, left);
 }
 
 /* ---- other ends of processes and threads ---- */
