@@ -95,7 +95,7 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 		"descriptor=$(RTL_TEST_DIR)/test_rtl_descriptor 5000000" \
 		$(foreach t,$(RTL_CARD_TESTS),"$(t)=$(call rtl-card-test,$(t))") \
 		"card_streams=VTA_CONFIGS=tests/emu/configs/default.json VTA_STREAMS=100 $(call rtl-card-test,card_streams)" \
-		"digits=examples/digits/demo.sh $(VM_MODULE) $(DEMO_RTL) --emu $(RTL_EMU)" \
+		"digits=examples/digits/demo.sh $(VM_MODULE) $(DEMO_RTL) --emu $(RTL_EMU) && echo ok 1 digits" \
 		$(if $(VTAC_HAVE),"mnist=tests/rtl/mnist.sh $(VM_MODULE)") \
 		$(foreach b,$(RTL_BOOTS),"boot-$(b)=CARD=rtl tests/selftests/run.sh $(VM_MODULE) $(b)") \
 		$(foreach s,$(RTL_CARD_SEEDS),"cards-$(s)=VTA_EMU=$(RTL_EMU) VTA_SEED=$(s) VTA_DESCRIPTORS=25000 \
