@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -518,6 +519,35 @@ TEST_F(FAKE, owners_fd)
 	fake_fini(&f);
 	close(in);
 	close(out);
+}
+
+/* A path that no client may find before its socket listens. */
+static const char *awaited;
+static bool found_too_early;
+
+int listen(int fd, int backlog)
+{
+	found_too_early |= awaited && !access(awaited, F_OK);
+	return (int)syscall(SYS_listen, fd, backlog);
+}
+
+TEST_F(FAKE, socket_listens_when_it_is_found)
+{
+	struct vfu_config config = fake.config;
+	char path[128], other[160];
+	struct vfu *srv;
+
+	snprintf(path, sizeof(path), "%s/other", fake.dir);
+	config.path = path;
+	awaited = path;
+	assert_int_equal(vfu_new(&srv, &config), 0);
+	awaited = NULL;
+	assert_false(found_too_early);
+	assert_int_equal(access(path, F_OK), 0);
+	snprintf(other, sizeof(other), "%s.%d", path, (int)getpid());
+	assert_int_equal(access(other, F_OK), -1);
+	vfu_free(srv);
+	assert_int_equal(access(path, F_OK), -1);
 }
 
 TEST_F(FAKE, socket_path)

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,23 +41,59 @@ static int remove_stale(const struct sockaddr_un *addr)
 	return unlink(addr->sun_path) ? -errno : 0;
 }
 
-static int bind_and_listen(struct unix_socket *s, const struct sockaddr_un *addr, int backlog)
+static int bind_and_listen(int fd, const struct sockaddr_un *addr, int backlog)
 {
-	struct stat st;
+	int ret;
 
 	/* The mode before bind is the mode that the path gets. */
-	if (fchmod(s->fd, 0600) || bind(s->fd, (const struct sockaddr *)addr, sizeof(*addr)))
+	if (fchmod(fd, 0600) || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)))
 		return -errno;
-	s->path = strdup(addr->sun_path);
-	if (!s->path) {
+	ret = listen(fd, backlog) ? -errno : 0;
+	if (ret)
 		unlink(addr->sun_path);
-		return -ENOMEM;
+	return ret;
+}
+
+/*
+ * A client that waits for the path finds a socket that listens: it gets the path only then. Where
+ * there is no room for another name, or there are no links, it has the path before.
+ */
+static int listen_and_link(int fd, const struct sockaddr_un *addr, int backlog)
+{
+	struct sockaddr_un other = *addr;
+	size_t len = strlen(addr->sun_path);
+	size_t room = sizeof(other.sun_path) - len;
+	int ret;
+
+	if ((size_t)snprintf(other.sun_path + len, room, ".%d", (int)getpid()) >= room)
+		return bind_and_listen(fd, addr, backlog);
+	ret = remove_stale(&other) ?: bind_and_listen(fd, &other, backlog);
+	if (ret)
+		return ret;
+	if (link(other.sun_path, addr->sun_path)) {
+		if (errno == EEXIST)
+			ret = -EADDRINUSE;
+		else if (rename(other.sun_path, addr->sun_path))
+			ret = -errno;
 	}
-	if (!lstat(s->path, &st)) {
+	unlink(other.sun_path);
+	return ret;
+}
+
+static int listen_at(struct unix_socket *s, const struct sockaddr_un *addr, int backlog)
+{
+	struct stat st;
+	int ret;
+
+	s->path = strdup(addr->sun_path);
+	if (!s->path)
+		return -ENOMEM;
+	ret = listen_and_link(s->fd, addr, backlog);
+	if (!ret && !lstat(s->path, &st)) {
 		s->dev = st.st_dev;
 		s->ino = st.st_ino;
 	}
-	return listen(s->fd, backlog) ? -errno : 0;
+	return ret;
 }
 
 int unix_listen(struct unix_socket *s, const char *path, int backlog)
@@ -76,7 +113,7 @@ int unix_listen(struct unix_socket *s, const char *path, int backlog)
 	s->fd = new_socket();
 	if (s->fd < 0)
 		return s->fd;
-	ret = bind_and_listen(s, &addr, backlog);
+	ret = listen_at(s, &addr, backlog);
 	if (ret)
 		unix_close(s);
 	return ret;
