@@ -16,7 +16,7 @@
 #include "vfu_fake.h"
 
 #define EVENTFDS	(VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER)
-#define SOON		2000	/* ms: it will come */
+#define SOON		30000	/* ms: it will come */
 #define NEVER		50	/* ms: it will not */
 
 static struct vfc *const c = &client;

@@ -464,7 +464,7 @@ static void fork_while_tracing_body(void)
 	CHECK(!pthread_create(&reader, NULL, read_pipe, NULL));
 	pid = fork();
 	if (!pid) {
-		alarm(10);
+		alarm(60);
 		forked_beside_threads = 1;
 		exit(0);
 	}
