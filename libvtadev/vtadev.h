@@ -803,6 +803,11 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
  * vtadev_wait_any() and vtadev_wait_all() can be cancelled. After -ETIMEDOUT the
  * descriptor continues: wait again or destroy the queue.
  *
+ * DEVICES IN THE PROCESS (docs/devices.md). A call without a time-out executes RUNs of the queue up
+ * to @seq in this thread, as long as no thread of the device has begun them, a core is free, and no
+ * other queue has a RUN that waits. So does submitting that waits for room without a time-out.
+ * The thread's stack should have 64 KiB left, and more if the device's plugin wants more.
+ *
  * LOST DOORBELLS. Waits for a queue that has seen no completion or submission for a second ring its
  * doorbell again, each second. This has no effect on a card that has heard the doorbell. After
  * three such doorbells that the card's counter of doorbells does not show, waits return -EPROTO

@@ -7,6 +7,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "dev.h"
+#include "local/local.h"
 #include "queue.h"
 
 /* Polls between two readings of the counter. */
@@ -148,6 +149,12 @@ int queue_wait(struct vtadev_queue *queue, uint64_t seq, int64_t timeout_ns)
 	if (!timeout_ns) {
 		ret = sleep_ringing(queue, seq, clock_deadline(0));
 		return ret ? ret : queue_confirmed(vtadev_done(queue, seq));
+	}
+	if (queue->local && timeout_ns < 0) {
+		local_help(queue->dev->local, queue->handle, seq);
+		ret = vtadev_done(queue, seq);
+		if (ret)
+			return ret < 0 ? ret : 0;
 	}
 	spin_ns = spin_begin(queue, seq, &start);
 	ret = spin_then_sleep(queue, seq, timeout_ns, spin_ns, &start);

@@ -43,6 +43,12 @@ struct local_queue *local_queue(struct local *card, uint32_t handle);
 /* The doorbell's word has been written. */
 void local_doorbell(struct local_queue *queue);
 
+/*
+ * Execute the queue's RUNs up to @seq in this thread, as long as no other thread has begun, other
+ * queues have none, and a core is free. To call before a wait that has no time-out.
+ */
+void local_help(struct local *card, uint32_t handle, uint64_t seq);
+
 /* VTA_IOCTL_WAIT_MANY for queues of such cards, of one or several. */
 int local_wait_fences(const struct vtadev_fence *fences, unsigned int n, bool any,
 		      int64_t deadline, int cancel_fd, unsigned int *index);

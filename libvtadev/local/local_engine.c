@@ -6,7 +6,8 @@
  * the copy engine. Each goes round the queues that have something for it, with as many
  * descriptors in a turn as the queue's priority allows. A unit is a thread, but for compute, of
  * which a thread for each core executes RUNs of different queues side by side, and for copies, of
- * which there is one more for some cores. They sleep when there is nothing to do.
+ * which there is one more for some cores. They sleep when there is nothing to do. A thread of the
+ * program that waits for a RUN executes it itself if none of them has begun it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -32,6 +33,11 @@
 #define SHORT_NS	100000u
 /* After a thread has looked in vain, one in so many looks all the same. */
 #define PROBE		16u
+/*
+ * A thread that looks leaves a descriptor to the thread that submitted it for as long, which is
+ * enough to begin a wait, if the one before was waited for as soon.
+ */
+#define GRACE_NS	1000u
 /* Questions whether to stop for each look at the clock. */
 #define CLOCK_EVERY	16u
 /*
@@ -504,15 +510,18 @@ static void serve(struct local_engine *engine, struct local_queue *q)
 	if (q->phase == LOCAL_READY)
 		q->begin = local_time(engine->card);
 	q->phase = LOCAL_EXECUTING;
+	engine->card->units[engine->unit].busy++;
 	if (vta_desc_op(&q->desc) == VTA_OP_WAIT) {
 		bool over = wait_word(q, &outcome);
 
+		engine->card->units[engine->unit].busy--;
 		if (!over && !atomic_load(&q->give_up)) {
 			q->phase = LOCAL_WAITING;
 			return;
 		}
 	} else {
 		err = execute(q, &outcome);
+		engine->card->units[engine->unit].busy--;
 	}
 	if (err < 0 || atomic_load(&engine->card->space.broken))
 		local_lose(engine->card);
@@ -534,10 +543,18 @@ static bool has_work(struct local_queue *q, enum vta_unit unit)
 	return q->phase == LOCAL_READY && q->unit == unit;
 }
 
+/* No more RUNs are side by side than the device has cores, whichever threads execute them. */
+static bool is_full(const struct local *card, enum vta_unit unit)
+{
+	return unit == VTA_UNIT_COMPUTE && card->units[unit].busy >= card->cores;
+}
+
 static struct local_queue *pick(struct local *card, enum vta_unit which)
 {
 	struct local_unit *unit = &card->units[which];
 
+	if (is_full(card, which))
+		return NULL;
 	for (unsigned int i = 0; i <= card->queues_end; i++) {
 		struct local_queue *q = card->queues[unit->turn];
 
@@ -552,6 +569,27 @@ static struct local_queue *pick(struct local *card, enum vta_unit which)
 	return NULL;
 }
 
+/* Returns true when it was called, before @end. Without the lock. */
+static bool look(const struct local *card, struct local_unit *unit, uint64_t end)
+{
+	do {
+		for (unsigned int i = 0; i < SPIN_LOOKS; i++) {
+			if (atomic_load(&unit->spin) == LOCAL_SPIN_CALLED)
+				return true;
+			arch_relax();
+		}
+	} while (local_time(card) < end);
+	return false;
+}
+
+static void let_pass(const struct local *card, uint64_t ns)
+{
+	uint64_t end = local_time(card) + ns;
+
+	while (local_time(card) < end)
+		arch_relax();
+}
+
 /*
  * Drop the lock and look for a call for a short time, once after each short descriptor: a program
  * that waits for each of its streams submits the next one soon. One thread of a unit does.
@@ -560,7 +598,8 @@ static bool spin(struct local_engine *engine)
 {
 	struct local *card = engine->card;
 	struct local_unit *unit = &card->units[engine->unit];
-	uint64_t begin = engine->begin, now = local_time(card), end = now + SPIN_NS;
+	uint64_t begin = engine->begin, now = local_time(card);
+	bool helped = unit->helped;
 
 	engine->begin = 0;
 	if (!card->spins || !begin || now - begin > SHORT_NS ||
@@ -572,16 +611,13 @@ static bool spin(struct local_engine *engine)
 	}
 	atomic_store(&unit->spin, LOCAL_SPIN_LOOKS);
 	pthread_mutex_unlock(&card->lock);
-	do {
-		for (unsigned int i = 0; i < SPIN_LOOKS; i++) {
-			if (atomic_load(&unit->spin) == LOCAL_SPIN_CALLED)
-				break;
-			arch_relax();
-		}
-	} while (atomic_load(&unit->spin) == LOCAL_SPIN_LOOKS && local_time(card) < end);
+	if (look(card, unit, now + SPIN_NS) && helped)
+		let_pass(card, GRACE_NS);
 	local_lock(card);
 	if (atomic_exchange(&unit->spin, LOCAL_SPIN_NONE) == LOCAL_SPIN_LOOKS)
 		unit->skips = PROBE - 1;
+	else
+		engine->begin = local_time(card);
 	return true;
 }
 
@@ -589,18 +625,74 @@ static void *engine_main(void *arg)
 {
 	struct local_engine *engine = arg;
 	struct local *card = engine->card;
+	struct local_unit *unit = &card->units[engine->unit];
 
 	pthread_mutex_lock(&card->lock);
 	while (!card->exiting) {
 		struct local_queue *q = pick(card, engine->unit);
 
-		if (q)
+		if (q) {
+			unit->helped = false;
 			serve(engine, q);
-		else if (!spin(engine))
-			pthread_cond_wait(&card->units[engine->unit].wake, &card->lock);
+		} else if (!spin(engine)) {
+			pthread_cond_wait(&unit->wake, &card->lock);
+			/* Another thread may have the work already: then look for more. */
+			engine->begin = local_time(card);
+		}
 	}
 	pthread_mutex_unlock(&card->lock);
 	return NULL;
+}
+
+/* ---- A thread that waits executes what it waits for ---- */
+
+static unsigned int count_work(const struct local *card, enum vta_unit unit)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < card->queues_end; i++)
+		n += has_work(card->queues[i], unit);
+	return n;
+}
+
+/* Only what a thread of the unit would take as well: turns are the queues' as ever. */
+static bool take_own(struct local *card, struct local_queue *q, enum vta_unit unit)
+{
+	return has_work(q, unit) && count_work(card, unit) == 1 && pick(card, unit) == q;
+}
+
+/*
+ * The program's thread has in its caches what it has just written, and no thread has to wake for
+ * the result. The wait is to have no time-out, since a RUN cannot be handed over.
+ */
+void local_help(struct local *card, uint32_t handle, uint64_t seq)
+{
+	struct local_engine self = { .card = card, .unit = VTA_UNIT_COMPUTE };
+	struct local_unit *unit = &card->units[self.unit];
+	struct local_queue *q;
+	unsigned int left = 0;
+	int cancel;
+
+	/* A device with memory of its own computes elsewhere. */
+	if (card->ops->map)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	local_lock(card);
+	q = local_find(card, handle);
+	if (q && q->phase == LOCAL_EXECUTING && q->unit == self.unit &&
+	    local_time(card) - q->begin < GRACE_NS)
+		unit->helped = true;
+	while (q && q->state == VTA_QUEUE_ACTIVE && q->seq < seq && take_own(card, q, self.unit)) {
+		serve(&self, q);
+		unit->helped = true;
+		left = 1;
+	}
+	if (left)
+		left = count_work(card, self.unit);
+	pthread_mutex_unlock(&card->lock);
+	while (left--)
+		local_engine_wake(card, self.unit);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void local_engines_stop(struct local *card)

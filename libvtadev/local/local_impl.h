@@ -238,6 +238,8 @@ struct local_unit {
 	pthread_cond_t wake;		/* one of its threads */
 	atomic_int spin;		/* enum local_spin */
 	unsigned int skips;		/* descriptors after which none looks, as one did in vain */
+	unsigned int busy;		/* threads that execute a descriptor of it */
+	bool helped;			/* the last one's was a program's, or nearly so */
 	unsigned int turn;		/* the queue that has its turn, */
 	unsigned int left;		/* and for how many descriptors yet */
 };

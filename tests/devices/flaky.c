@@ -48,7 +48,7 @@ static int flaky_open(const char *args, struct vta_info *info, void **device, ch
 	struct device *d;
 	int err;
 
-	if (number >= FLAKY_DEVICES || args[1])
+	if (number >= FLAKY_DEVICES || (args[1] && args[1] != ':'))
 		return -EINVAL;
 	atomic_fetch_add(&flaky[number].opens, 1);
 	if (atomic_load(&flaky[number].refuse))
@@ -57,7 +57,7 @@ static int flaky_open(const char *args, struct vta_info *info, void **device, ch
 	if (!d)
 		return -ENOMEM;
 	d->control = &flaky[number];
-	err = flaky_soft.open("", info, &d->soft, why, why_size);
+	err = flaky_soft.open(args[1] ? args + 2 : "", info, &d->soft, why, why_size);
 	if (err) {
 		free(d);
 		return err;
@@ -86,13 +86,22 @@ static void flaky_core_free(void *device, void *core)
 	flaky_soft.core_free(((struct device *)device)->soft, core);
 }
 
-static int flaky_run(void *device, void *core, const struct vtadev_device_run *run,
-		     struct vtadev_device_result *result)
+/* Counts a run that begins. */
+static void begin_run(struct flaky *f)
 {
-	struct device *d = device;
-	struct flaky *f = d->control;
+	unsigned int side = atomic_fetch_add(&f->side, 1) + 1, most = atomic_load(&f->sides);
 
 	atomic_fetch_add(&f->runs, 1);
+	atomic_store(&f->thread, gettid());
+	while (most < side && !atomic_compare_exchange_weak(&f->sides, &most, side))
+		;
+}
+
+static int run_or_fail(struct device *d, void *core, const struct vtadev_device_run *run,
+		       struct vtadev_device_result *result)
+{
+	struct flaky *f = d->control;
+
 	while (atomic_load(&f->hold) && !run->memory->stop(run->memory->space))
 		usleep(LOOK_US);
 	if (take_one(&f->lose))
@@ -102,6 +111,18 @@ static int flaky_run(void *device, void *core, const struct vtadev_device_run *r
 		return 0;
 	}
 	return flaky_soft.run(d->soft, core, run, result);
+}
+
+static int flaky_run(void *device, void *core, const struct vtadev_device_run *run,
+		     struct vtadev_device_result *result)
+{
+	struct device *d = device;
+	int ret;
+
+	begin_run(d->control);
+	ret = run_or_fail(d, core, run, result);
+	atomic_fetch_sub(&d->control->side, 1);
+	return ret;
 }
 
 const struct vtadev_device_ops vtadev_device_plugin = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * flaky.h - the device "flaky:N", which is soft and fails as a test requests
+ *
+ * "flaky:N:ARGUMENTS" is "soft:ARGUMENTS".
  */
 #ifndef TESTS_DEVICES_FLAKY_H
 #define TESTS_DEVICES_FLAKY_H
@@ -18,6 +20,11 @@ struct flaky {
 	atomic_bool hold;	/* runs do not end */
 	atomic_int clock_khz;	/* 0: soft's */
 	atomic_uint opens, runs;
+	atomic_uint side, sides;	/* runs at this time, and the most at a time */
+	atomic_int thread;		/* of the last run */
 };
+
+/* The plugin's symbol, of FLAKY_DEVICES; fails the test if there is none. */
+struct flaky *flaky_find(void);
 
 #endif /* TESTS_DEVICES_FLAKY_H */

@@ -2,7 +2,6 @@
 /*
  * test_pool.c - one program on several devices in the process, some of which fail
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -118,22 +117,6 @@ int __wrap_crew_new(unsigned int threads, struct crew **crew)
 
 /* ---- What all tests do ---- */
 
-static void find_flaky(void)
-{
-	char path[4096];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	void *plugin;
-
-	assert_true(len > 0);
-	path[len] = '\0';
-	snprintf(strrchr(path, '/'), 32, "/libvtadev-flaky.so");
-	plugin = dlopen(path, RTLD_NOW);
-	if (!plugin)
-		fail_msg("%s", dlerror());
-	flaky = dlsym(plugin, "flaky");
-	assert_non_null(flaky);
-}
-
 static void make_image(const struct pool_program *program)
 {
 	struct pool_program p = *program;
@@ -150,7 +133,7 @@ static int setup(void **state)
 
 	(void)state;
 	if (!flaky)
-		find_flaky();
+		flaky = flaky_find();
 	memset(flaky, 0, FLAKY_DEVICES * sizeof(*flaky));
 	atomic_store(&lost_doorbells, 0);
 	assert_int_equal(vtadev_open("soft", &dev), 0);
