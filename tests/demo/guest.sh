@@ -52,10 +52,10 @@ check "the first is exact" exact /tmp/a
 check "the second is exact" exact /tmp/b
 check "nothing is left on the card" used queues_used 0
 
-digits -r 100 "$set_file" > /tmp/c 2> /tmp/error &
+digits -r 1000 "$set_file" > /tmp/c 2> /tmp/error &
 c=$!
 tries=0
-while ! used queues_used 1 && [ $tries -lt 100 ]; do
+while ! used queues_used 1 && [ $tries -lt 300 ]; do
 	tries=$((tries + 1))
 	sleep 0.1
 done

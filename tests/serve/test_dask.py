@@ -56,13 +56,18 @@ class Workers(unittest.TestCase):
         process.wait(client.SECONDS)
 
     def test_worker_is_killed_in_the_middle(self):
+        # This process may be paused until all is done, but not each time.
+        self.assertTrue(any(self.kill_a_worker() for _ in range(5)))
+
+    def kill_a_worker(self):
+        """Kill one of those that compute; false if there was nothing left for it."""
         pixels = (DIR / "images").read_bytes() * TIMES
         pids = self.client.run(os.getpid)
         tasks = digits.begin(self.client, str(DIR / "models" / "digits.vtap"), pixels)
         distributed.wait(tasks[:3], client.SECONDS)
         killed = next(iter(pids.values()))
         os.kill(killed, signal.SIGKILL)
-        self.assertLess(sum(task.done() for task in tasks), len(tasks))
+        done = sum(task.done() for task in tasks)
         distributed.wait(tasks, client.SECONDS)
         results = self.client.gather(tasks)
         self.assertEqual(len(results), len(tasks))
@@ -71,6 +76,7 @@ class Workers(unittest.TestCase):
         # Its nanny starts another.
         client.until(lambda: len(self.client.scheduler_info()["workers"]) == len(CARDS) and
                      killed not in self.client.run(os.getpid).values())
+        return done < len(tasks)
 
     def test_example(self):
         answer = subprocess.run(

@@ -63,7 +63,7 @@ recording() {
 	while [ "$(cat "/sys/kernel/tracing/instances/vtactl-$1/events/vta/enable" \
 			2> /dev/null)" != 1 ]; do
 		tries=$((tries + 1))
-		[ $tries -lt 100 ] || return 1
+		[ $tries -lt 300 ] || return 1
 		sleep 0.1
 	done
 }
