@@ -77,6 +77,20 @@ same "run: what has not begun in time is left out" "0 passed, 0 failed, 2 skippe
 	"$(run -t 0 a='echo ok 1' b='echo ok 1')"
 same "run: and says so" 2 "$(grep -c 'left out' said)"
 
+# A test of Python's whose parts fail.
+mkdir parts
+cat >parts/test_parts.py <<'EOF'
+import unittest
+class Parts(unittest.TestCase):
+    def test(self):
+        for i in range(3):
+            with self.subTest(i=i):
+                self.assertEqual(i, 1)
+EOF
+same "python: parts that fail are named" \
+	"not ok 1 test_parts.Parts.test (i=0) not ok 2 test_parts.Parts.test (i=2)" \
+	"$("$here/python/tap.py" parts | grep '^not' | paste -sd' ')"
+
 # once WORDS...: the files that the check got
 once() {
 	: >seen

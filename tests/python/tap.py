@@ -38,6 +38,12 @@ class Result(unittest.TestResult):
         super().addFailure(test, err)
         self.say(False, test, text=self.failures[-1][1])
 
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            failed = issubclass(err[0], test.failureException)
+            self.say(False, subtest, text=(self.failures if failed else self.errors)[-1][1])
+
 
 def main():
     loader = unittest.TestLoader()
