@@ -57,8 +57,9 @@ $(VTAC_DIR)/report_page.h: compiler/cmd/report.html
 	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};' ) > $@
 $(VTAC_DIR)/cmd/cmd_report.o: $(VTAC_DIR)/report_page.h
 
-# With its packages it is part of what `make` builds.
-VTAC_HAVE := $(and $(wildcard $(ONNX_PROTO)),$(shell command -v protoc-c 2>/dev/null))
+# With its packages it is part of what `make` builds. Looked at anew by each recipe, as by other names
+# in _HAVE: a prerequisite, test-deps, may have installed them.
+VTAC_HAVE = $(shell [ -e $(ONNX_PROTO) ] && command -v protoc-c)
 
 .PHONY: vtac
 vtac:  ## the compiler: trained networks in, programs for the card out

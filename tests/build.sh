@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# build.sh - the files that make builds again after a change, by make -n. Prints TAP.
+# build.sh - the files that make builds again after a change, by make -n, and what it finds installed.
+# Prints TAP.
 set -euo pipefail
 
 cd "$(dirname "$(realpath "$0")")/.."
@@ -29,7 +30,7 @@ moved() {
 }
 
 echo 'TAP version 13'
-echo '1..9'
+echo '1..10'
 compiled examples/hello/hello.c "$hello" "$hello.obj/examples/hello/hello.o" && true
 result 'a changed source is compiled' $?
 compiled libvtadev/vtadev.h "$hello" "$hello.obj/examples/hello/hello.o" && true
@@ -50,4 +51,10 @@ said=$(make -W examples/hello/hello.c "$hello" 2>&1) && [[ $said != *' -c -o '* 
 result 'make prints no commands' $?
 said=$(make V=1 -W examples/hello/hello.c "$hello" 2>&1) && [[ $said = *' -c -o '* ]] && true
 result 'V=1 prints them' $?
+# As test-deps installs packages, of which the parts of a check are conditions.
+late=$(mktemp -u "${TMPDIR:-/tmp}/vta-build.XXXXXX")
+trap 'rm -f "$late"' EXIT
+said=$(make -s ONNX_PROTO="$late" --eval='late-file:; @touch $(ONNX_PROTO)' \
+	--eval='late: late-file; @echo "$(CHECKS)"' late) && [[ $said = *tests/onnxruntime/run.sh* ]] && true
+result 'make check runs parts whose packages it has just installed' $?
 exit $failed

@@ -7,8 +7,8 @@
 PYTHON_PACKAGES := python3 libpython3-dev libdlpack-dev
 PYTHON ?= /usr/bin/python3
 PYTHON_OLD := $(addprefix %/python3.,$(addsuffix /Python.h,6 7 8 9 10))
-PYTHON_H := $(lastword $(filter-out $(PYTHON_OLD),$(wildcard /usr/include/python3.*/Python.h)))
-PYTHON_HAVE := $(and $(PYTHON_H),$(wildcard /usr/include/dlpack/dlpack.h))
+PYTHON_H = $(lastword $(filter-out $(PYTHON_OLD),$(shell ls /usr/include/python3.*/Python.h 2>/dev/null)))
+PYTHON_HAVE = $(and $(PYTHON_H),$(shell ls /usr/include/dlpack/dlpack.h 2>/dev/null))
 # Directory of installation: Debian's for packages, or the one below another prefix.
 PYTHON_DIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(notdir $(patsubst %/,%,$(dir $(PYTHON_H)))))/dist-packages
 
