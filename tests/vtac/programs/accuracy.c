@@ -3,7 +3,8 @@
  * accuracy MODEL.onnx NAME-calib.npy NAME-test.npy [NAME-test.labels] [OPTION...]
  *
  * A model as the card computes it against float, on the same images: how often both
- * have the same best class, how often each is right, and the SQNR of the outputs. With
+ * have the same best class, how often each is right, and the SQNR of the outputs, and of the scores
+ * that a Softmax makes the first one of: a few sure images decide about that of probabilities. With
  * --truth TRUTH.npy the PSNR of pictures instead, with --mask LEVEL how much of both masks of
  * values above it is in both (IoU), with --strings how often both read the same. Goals (--agree .97
  * --iou .97 --same .95 --sqnr 30, of each output: at least; --worse .01 --lose .15: at most) make
@@ -48,6 +49,8 @@ struct test {
 	float *out[2][OUTPUTS_MAX];	/* of the float and the integer graph */
 	int64_t out_size;		/* of the first */
 	struct sums outs[OUTPUTS_MAX];
+	float *scores[2];		/* that the first is the Softmax of; NULL: of none */
+	struct sums score;
 	double mask;			/* NAN: none */
 	uint64_t in_both, in_one;
 	bool strings;
@@ -102,16 +105,29 @@ static int input(void *priv, const struct vtac_tensor *t, void *data)
 	return read_set(&test->images, test->image, t, data);
 }
 
+/* Returns the tensor whose Softmax the first output is, or NULL. */
+static const struct vtac_tensor *scores_of(const struct vtac_graph *g)
+{
+	const struct vtac_node *last = g->n_outputs ? g->outputs[0]->producer : NULL;
+
+	return last && last->op == VTAC_SOFTMAX ? last->in[0] : NULL;
+}
+
+static void keep(float **to, const struct vtac_tensor *t, const void *data)
+{
+	if (!*to)
+		*to = malloc((size_t)vtac_bytes(t));
+	memcpy(*to, data, (size_t)vtac_bytes(t));
+}
+
 static void take(struct test *test, unsigned int which, const struct vtac_graph *g,
 		 const struct vtac_tensor *t, const void *data)
 {
-	for (unsigned int i = 0; i < g->n_outputs && i < OUTPUTS_MAX; i++) {
-		if (g->outputs[i] != t)
-			continue;
-		if (!test->out[which][i])
-			test->out[which][i] = malloc((size_t)vtac_bytes(t));
-		memcpy(test->out[which][i], data, (size_t)vtac_bytes(t));
-	}
+	if (t == scores_of(g))
+		keep(&test->scores[which], t, data);
+	for (unsigned int i = 0; i < g->n_outputs && i < OUTPUTS_MAX; i++)
+		if (g->outputs[i] == t)
+			keep(&test->out[which][i], t, data);
 }
 
 static void see_float(void *priv, const struct vtac_tensor *t, const void *data)
@@ -221,19 +237,27 @@ static double psnr(const float *got, const float *want, int64_t n)
 	return 10 * log10(255.0 * 255.0 * (double)n / sum);
 }
 
-/* Add the error of each output. */
+static void add_errors(struct sums *s, const float *want, const float *got, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		double real = want[i], off = got[i] - real;
+
+		s->signal += real * real;
+		s->noise += off * off;
+	}
+}
+
+/* Add the error of each output, and of the scores. */
 static void add_outputs(struct test *test)
 {
 	const struct vtac_graph *g = test->real;
 
-	for (unsigned int i = 0; i < g->n_outputs && i < OUTPUTS_MAX; i++) {
-		for (int64_t k = 0; k < vtac_elements(g->outputs[i]); k++) {
-			double real = test->out[0][i][k], off = test->out[1][i][k] - real;
-
-			test->outs[i].signal += real * real;
-			test->outs[i].noise += off * off;
-		}
-	}
+	for (unsigned int i = 0; i < g->n_outputs && i < OUTPUTS_MAX; i++)
+		add_errors(&test->outs[i], test->out[0][i], test->out[1][i],
+			   vtac_elements(g->outputs[i]));
+	if (test->scores[0] && test->scores[1])
+		add_errors(&test->score, test->scores[0], test->scores[1],
+			   vtac_elements(scores_of(g)));
 }
 
 static void add_masks(struct test *test)
@@ -354,7 +378,10 @@ static void measure(struct test *test, unsigned int first, unsigned int count,
 		got->sqnr = fmin(got->sqnr, decibels(&test->outs[i]));
 		printf(" %.1f", decibels(&test->outs[i]));
 	}
-	printf(" dB\n");
+	printf(" dB");
+	if (test->scores[0] && test->scores[1])
+		printf(", of scores %.1f dB", decibels(&test->score));
+	printf("\n");
 	vtac_float_free(f[0]);
 	vtac_float_free(f[1]);
 }
