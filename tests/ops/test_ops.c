@@ -590,6 +590,36 @@ TEST(pools_take_few_cycles_of_an_element)
 	assert_true(pool_cycles(&op, true) < elements * 3 / 2);
 }
 
+/* Cycles of a convolution on TVM's default core */
+static uint64_t conv_cycles(const struct vtaops_conv2d *op, uint32_t res_low)
+{
+	const struct vtaops_fine fine = { .res = res_low };
+	struct vtaops_core core = emulated_core(&configs[0]);
+	struct vtaops_builder b;
+
+	assert_int_equal(vtaops_core_init(&core), 0);
+	vtaops_begin(&b, &core, NULL, 0, NULL, 0, 0);
+	assert_int_equal(vtaops_conv2d_fine(&b, op, &fine, 0), 0);
+	assert_int_equal(vtaops_finish(&b), 0);
+	return b.cycles;
+}
+
+/* An element of a residual of 16 bits takes the cycles that docs/ops.md says. */
+TEST(residuals_of_16_bits_take_5_cycles_more)
+{
+	struct vtaops_conv2d op = {
+		.inp = 1 << 20, .wgt = 2 << 20, .out = 3 << 20, .res = 4 << 20, .res_muls = 5 << 20,
+		.n = 1, .in = 16, .h = 64, .w = 64, .units = 64, .kh = 1, .kw = 1, .stride_h = 1,
+		.stride_w = 1 };
+	const double elements = 4 * 64 * 64;
+	double muls = (double)conv_cycles(&op, 0), fine = (double)conv_cycles(&op, 6 << 20);
+
+	assert_float_equal((fine - muls) / elements, 5, 0.2);
+	op.res_muls = 0;
+	op.res_shift = 3;
+	assert_float_equal((fine - (double)conv_cycles(&op, 0)) / elements, 6, 0.2);
+}
+
 /* Averages by multiplication and shift, against division. */
 TEST(test_average)
 {
