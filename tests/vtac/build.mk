@@ -14,10 +14,13 @@ $(call objects,$(VTAC_TEST_DIR)/obj,tests/vtac,$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CF
 
 # $(call vtac-test,SOURCE,OBJECTS)
 vtac-test = $(call test,vtac,$(1),$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS),$(2),$$(VTAC_LIBS))
-$(foreach t,$(filter-out %/test_libvtac.c,$(wildcard tests/vtac/test_*.c)),\
+$(foreach t,$(filter-out %/test_libvtac.c %/test_scales.c,$(wildcard tests/vtac/test_*.c)),\
 	$(call vtac-test,$(t),$(VTAC_TEST_DIR)/obj/net.o $(VTAC_ARCHIVES)))
 $(foreach t,share threads,$(call test,vtac-tsan,tests/vtac/test_$(t).c,\
 	$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS),$(VTAC_A) $(OPS_A),$$(VTAC_LIBS),tsan))
+# It counts ranges that are asked for.
+$(call test,vtac,tests/vtac/test_scales.c,$$(VTAC_CPPFLAGS) $$(VTAC_TEST_CFLAGS),\
+	$(VTAC_TEST_DIR)/obj/net.o $(VTAC_ARCHIVES),-Wl$$(comma)--wrap=vtac_stats_range $$(VTAC_LIBS))
 # The library as others link it; the test makes a model by the schema itself.
 $(call vtac-test,tests/vtac/test_libvtac.c,$(VTAC_DIR)/onnx.pb-c.o $(VTAC_LIB) $(OPS_A))
 $(foreach t,reader libvtac,$(eval $(VTAC_TEST_DIR)/test_$(t).obj/tests/vtac/test_$(t).o: $(VTAC_DIR)/onnx.pb-c.h))

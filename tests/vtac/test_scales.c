@@ -60,3 +60,59 @@ TEST(inputs_of_functions_reach_as_far_as_results_change)
 		net_end(&net);
 	}
 }
+
+/* The linker gives the compiler the second one for the first. */
+typedef float range_fn(const struct vtac_stats *s, enum vtac_range method, double percentile,
+		       int levels);
+range_fn __real_vtac_stats_range, __wrap_vtac_stats_range;
+
+static unsigned int asked;
+
+float __wrap_vtac_stats_range(const struct vtac_stats *s, enum vtac_range method, double percentile,
+			      int levels)
+{
+	asked++;
+	return __real_vtac_stats_range(s, method, percentile, levels);
+}
+
+/* Returns how often scales of @n Sigmoids, one behind the other, need the range of a tensor. */
+static unsigned int ranges_of_chain(unsigned int n)
+{
+	const struct vtac_images images = { .count = 1, .read = wide_image };
+	const struct vtac_quant_options how = {
+		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
+		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE,
+		.merge = VTAC_MERGE_NONE, .functions = VTAC_FUNCTIONS_FAST,
+		.padding = VTAC_PADDING_ZERO };
+	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
+	struct vtac_tensor *x;
+	struct net net;
+
+	net_core(&opt);
+	net_begin(&net, 1);
+	x = net_conv(&net, net_input(&net, 16, 2, 2), "conv", 16, 16, 1);
+	for (unsigned int i = 0; i < n; i++) {
+		struct vtac_node *node = net_node(&net, VTAC_UNARY, vtac_text(net.g, "s%u", i), x,
+						  NULL, NULL);
+
+		node->attr.unary.kind = VTACPU_ACT_SIGMOID;
+		x = node->out[0];
+	}
+	net_output(&net, x);
+	if (vtac_run_passes(net.g, &opt, "stats"))
+		fail_msg("%s", net.g->error.text);
+	asked = 0;
+	for (unsigned int i = 0; i < 2; i++)
+		net_pass(&net, i ? vtac_pass_zero_point : vtac_pass_residual, &opt);
+	net_end(&net);
+	return asked;
+}
+
+/* No Sigmoid asks down to the end of its chain. */
+TEST(chains_of_sigmoids_take_linear_work)
+{
+	unsigned int few = ranges_of_chain(20), many = ranges_of_chain(80);
+
+	assert_true(few >= 20);
+	assert_in_range(many, few, 5 * few);
+}
