@@ -60,6 +60,7 @@ static int copy_node(struct vtac_graph *g, const struct vtac_node *from,
 	node->hessian = from->hessian;
 	node->joins = from->joins;
 	node->precise = from->precise;
+	node->named = from->named;
 	for (unsigned int i = 0; i < from->n_in; i++)
 		if (from->in[i] && vtac_node_set_in(g, node, i, map[from->in[i]->id]))
 			return -1;

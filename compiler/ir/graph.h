@@ -409,6 +409,7 @@ struct vtac_node {
 	struct vtac_hessian *hessian;	/* of its weights (quant.h), or NULL */
 	unsigned int joins;	/* a merged sum's: 1 + its input with a scale of its own; 0: none */
 	bool precise;		/* its output is to have finer steps than 8 bits (precision.c) */
+	bool named;		/* the user names it for that: it has to */
 	const char *coarse_why;	/* the reason it has not, though the user wants it, or NULL */
 	bool dead;		/* removed, until vtac_graph_dce() */
 };

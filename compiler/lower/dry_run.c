@@ -20,6 +20,8 @@ static bool is_depthwise(const struct vtac_node *node)
 
 /* Aligned addresses far from each other: the cycles do not depend on them. */
 #define APART	(INT64_C(128) << 20)
+/* Of the low half of a result of 16 bits, whose node has five inputs at most */
+#define LOW_AT	(6 * APART)
 
 static void set_offsets(struct vtac_node *node)
 {
@@ -44,10 +46,10 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 	struct lowering l = { .g = g, .opt = opt, .p = &p, .identity = VTAIMAGE_MODEL,
 			      .card_scratch_at = 8 * APART };
 	struct lowered constants;
+	const struct vtac_node *low = vtac_low_of(node);
 	bool weights = node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
 		node->op == VTAC_GEMM;
-
-	bool starts = weights && (node->n_in < 4 || !node->in[3]);
+	bool starts = weights && (node->n_in < 4 || !node->in[3]) && !low;
 
 	*cycles = 0;
 	*why = NULL;
@@ -55,6 +57,7 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 		.wgt = VTAIMAGE_MODEL, .start = starts ? VTAIMAGE_MODEL : 0,
 		.bias = weights && (!starts || is_depthwise(node)) ? VTAIMAGE_MODEL : 0,
 		.muls = weights ? VTAIMAGE_MODEL : 0,
+		.res_muls = node->n_in > 4 && node->in[4] ? VTAIMAGE_MODEL : 0,
 		.depthwise = is_depthwise(node) ? VTAIMAGE_MODEL : 0,
 		.ones = VTAIMAGE_MODEL,
 	};
@@ -63,8 +66,12 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 	l.node = node;
 	vtaops_begin(&l.b, &p.core, NULL, 0, NULL, 0, 0);
 	set_offsets(node);
+	if (low)
+		low->out[0]->offset = LOW_AT;
 	lower_node(&l, node);
 	clear_offsets(node);
+	if (low)
+		low->out[0]->offset = -1;
 	*cycles = l.b.cycles;
 	if (l.b.error)
 		*why = vtac_text(g, "The core cannot do it: %s.", l.b.why);

@@ -390,6 +390,13 @@ void vtac_mark_precise(struct vtac_graph *g, const struct vtac_options *opt)
 			vtac_precision_of(g->nodes[i], opt) == VTAC_PRECISION_16;
 }
 
+int stay_coarse(struct vtac_graph *g, struct vtac_node *node, const char *why)
+{
+	node->precise = false;
+	node->coarse_why = why;
+	return node->named ? vtac_fail(g, node, "Its output stays at 8 bits: %s.", why) : 0;
+}
+
 int vtac_pass_precision(struct vtac_graph *g, const struct vtac_options *opt)
 {
 	unsigned int n = g->n_nodes;
@@ -399,12 +406,12 @@ int vtac_pass_precision(struct vtac_graph *g, const struct vtac_options *opt)
 
 		const char *why = node->precise ? vtac_not_precise(g, node, opt) : NULL;
 
-		if (why && option_of(node, opt))
-			return vtac_fail(g, node, "Its output stays at 8 bits: %s.", why);
-		node->precise = node->precise && !why;
-		node->coarse_why = why;
-		if (node->precise &&
-		    (is_skip(node) ? make_low(g, node) : make_precise(g, node, opt->core.block)))
+		node->named = option_of(node, opt);
+		node->coarse_why = NULL;
+		if (why && stay_coarse(g, node, why))
+			return -1;
+		if (node->precise && (is_skip(node) ? make_low(g, node, opt) :
+						      make_precise(g, node, opt->core.block)))
 			return -1;
 	}
 	return vtac_graph_dce(g);

@@ -10,10 +10,14 @@
 #include "lower/program.h"
 #include "quant_impl.h"
 
-/* Groups that are measured, and the cycles that are allowed if the user says nothing, in percent */
+/*
+ * Groups that there are about, if each has the same number of candidates; and, since one of several
+ * has at most a part of the cycles that are allowed, at most. Each is measured.
+ */
 #define GROUPS		8u
-/* A group of several has at most this part of the cycles that are allowed. */
+#define GROUPS_MOST	16u
 #define CYCLE_PARTS	6
+/* Cycles that are allowed if the user says nothing, in percent */
 #define EXTRA_CYCLES	25
 
 struct candidate {
@@ -116,28 +120,44 @@ static void sort_kinds(struct spread *s)
 
 /* Does candidate @i begin another group than @group, which has @most at most? */
 static bool begins(const struct spread *s, const struct group *group, unsigned int i,
-		   unsigned int most, uint64_t left)
+		   unsigned int most, uint64_t cycles)
 {
 	return group->n == most || s->all[i].added != s->all[group->first].added ||
-	       group->cycles + s->all[i].cycles > left / CYCLE_PARTS;
+	       group->cycles + s->all[i].cycles > cycles;
 }
 
-/* Groups have about the same number of candidates, and none has most of the @left cycles. */
-static void make_groups(struct spread *s, uint64_t left)
+/* Groups have about the same number of candidates, and those of several at most @cycles. */
+static void group_by(struct spread *s, uint64_t cycles)
 {
 	unsigned int most = (s->count + GROUPS - 1) / GROUPS;
 
+	s->groups = 0;
 	for (unsigned int i = 0; i < s->count; i++) {
 		struct group *group = &s->group[s->groups];
 
-		if (i && !begins(s, group - 1, i, most, left)) {
+		if (i && !begins(s, group - 1, i, most, cycles)) {
 			group--;
 		} else {
-			group->first = i;
+			*group = (struct group) { .first = i };
 			s->groups++;
 		}
 		group->n++;
 		group->cycles += s->all[i].cycles;
+	}
+}
+
+/*
+ * None has most of the @left cycles, unless that makes so many that measuring them takes too long:
+ * by number alone there are at most one more than GROUPS.
+ */
+static void make_groups(struct spread *s, uint64_t left)
+{
+	uint64_t cycles = left / CYCLE_PARTS;
+
+	group_by(s, cycles);
+	while (s->groups > GROUPS_MOST) {
+		cycles = cycles > UINT64_MAX / 4 ? UINT64_MAX : 2 * cycles + 1;
+		group_by(s, cycles);
 	}
 }
 

@@ -137,8 +137,17 @@ bool is_skip(const struct vtac_node *node);
 /* As vtac_not_precise(), of such a node. */
 const char *skip_not_precise(const struct vtac_graph *g, const struct vtac_node *node,
 			     const struct vtac_options *opt);
-/* Add the low half of its output, for all that add it. */
-int make_low(struct vtac_graph *g, struct vtac_node *node);
+/* Add the low half of its output, for all that add it, if the core can do that. */
+int make_low(struct vtac_graph *g, struct vtac_node *node, const struct vtac_options *opt);
+/*
+ * Take the low half of @node's output away again, and that of what it adds to its sums if @both:
+ * @why. Returns -1 if the user has named one of these for 16 bits, or without memory.
+ */
+int drop_halves(struct vtac_graph *g, struct vtac_node *node, bool both, const char *why);
+/* Have sums that are shifted by @shifts the steps of 16 bits? */
+bool has_low_steps(const int32_t *shifts, int64_t n);
+/* precision.c: leave @node's output at 8 bits because of @why; -1 if the user has named it. */
+int stay_coarse(struct vtac_graph *g, struct vtac_node *node, const char *why);
 /* Cycles that this takes, nearly */
 uint64_t low_cycles(const struct vtac_node *node, const struct vtac_options *opt);
 /* Give a node that computes a low half the integers of the one that computes the high half. */

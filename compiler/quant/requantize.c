@@ -16,6 +16,15 @@
 #define MUL_MAX		32767
 #define SHIFT_MAX	15	/* half of the step is an immediate of 16 bits */
 
+int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value)
+{
+	int32_t *v = vtac_alloc(g, (uint64_t)count, sizeof(*v));
+
+	for (int64_t i = 0; v && i < count; i++)
+		v[i] = value;
+	return v;
+}
+
 int unfit(struct quantiser *q, struct vtac_node *node, const char *format, ...)
 {
 	char text[200];
@@ -318,7 +327,8 @@ int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt)
 		struct vtac_node *node = g->nodes[i];
 		int err = 0;
 
-		if (node->device != VTAC_CARD)
+		/* A low half may have gone on the way. */
+		if (node->device != VTAC_CARD || node->dead)
 			continue;
 		if (node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
 		    node->op == VTAC_GEMM)
@@ -328,5 +338,5 @@ int vtac_pass_requantize(struct vtac_graph *g, const struct vtac_options *opt)
 		if (err < 0 || (err && leave_to_cpu(q, node)))
 			return -1;
 	}
-	return 0;
+	return vtac_graph_dce(g);
 }

@@ -16,9 +16,10 @@
 #include "passes/passes.h"
 #include "quant_impl.h"
 
+#define LOW_BITS	8
 #define LOW_STEPS	256
 
-/* ALU cycles of an element, at most: ADD, SHR and the wait; two SHR, ADD and a multiplier */
+/* Cycles of an element, at most: docs/ops.md, with the wait for the first STORE */
 #define OUT_CYCLES	4
 #define RES_CYCLES	6
 
@@ -27,6 +28,14 @@ static bool is_float_conv(const struct vtac_node *node)
 	return node->op == VTAC_CONV && node->device == VTAC_CARD && node->attr.conv.groups == 1 &&
 	       node->in[1]->data && node->in[1]->dtype == VTAC_F32 && !node->in[1]->quant.given &&
 	       !node->out[0]->quant.given && vtac_has_float_bias(node);
+}
+
+/* As vtac_low_of() */
+static struct vtac_node *low_of(struct vtac_node *node)
+{
+	const struct vtac_node *low = vtac_low_of(node);
+
+	return low ? low->out[0]->producer : NULL;
 }
 
 bool adds_fine(const struct vtac_node *user, const struct vtac_tensor *t)
@@ -69,7 +78,58 @@ const char *skip_not_precise(const struct vtac_graph *g, const struct vtac_node 
 	return NULL;
 }
 
-int make_low(struct vtac_graph *g, struct vtac_node *node)
+/* Let @node add no more than the high half of what it adds. */
+static int drop_added(struct vtac_graph *g, struct vtac_node *node)
+{
+	struct vtac_node *own = low_of(node);
+
+	return vtac_node_set_in(g, node, 4, NULL) || (own && vtac_node_set_in(g, own, 4, NULL)) ?
+		-1 : 0;
+}
+
+/* Take away the low half of @node's output, whatever adds it: @why. */
+static int drop_low(struct vtac_graph *g, struct vtac_node *node, const char *why)
+{
+	struct vtac_node *low = low_of(node);
+
+	while (low->out[0]->n_users)
+		if (drop_added(g, low->out[0]->users[0]))
+			return -1;
+	vtac_node_remove(low);
+	return stay_coarse(g, node, why);
+}
+
+int drop_halves(struct vtac_graph *g, struct vtac_node *node, bool both, const char *why)
+{
+	struct vtac_tensor *added = node->n_in > 4 ? node->in[4] : NULL;
+
+	if (low_of(node) && drop_low(g, node, why))
+		return -1;
+	if (!added || !both)
+		return 0;
+	if (drop_added(g, node))
+		return -1;
+	return added->n_users ? 0 :
+		drop_low(g, added->producer->in[5]->producer, "what adds it cannot be so fine");
+}
+
+/* Does the core fail to compute @node, or what adds its output, with both halves? */
+static int find_unfit(struct vtac_graph *g, struct vtac_node *node,
+		      const struct vtac_options *opt, const char **why)
+{
+	const struct vtac_tensor *low = vtac_low_of(node)->out[0];
+	uint64_t cycles;
+
+	if (vtac_dry_run(g, node, opt, &cycles, why))
+		return -1;
+	for (unsigned int i = 0; i < low->n_users && !*why; i++)
+		if (low->users[i]->n_in < 6 &&
+		    vtac_dry_run(g, low->users[i], opt, &cycles, why))
+			return -1;
+	return 0;
+}
+
+static int add_low(struct vtac_graph *g, struct vtac_node *node)
 {
 	struct vtac_node *made = vtac_node_new(g, VTAC_CONV, vtac_text(g, "%s/low", node->name), 6,
 					       1);
@@ -101,6 +161,15 @@ int make_low(struct vtac_graph *g, struct vtac_node *node)
 	return 0;
 }
 
+int make_low(struct vtac_graph *g, struct vtac_node *node, const struct vtac_options *opt)
+{
+	const char *why = NULL;
+
+	if (add_low(g, node) || find_unfit(g, node, opt, &why))
+		return -1;
+	return why ? drop_low(g, node, "the core has no room for it") : 0;
+}
+
 static uint64_t elements(const struct vtac_tensor *t, const struct vtac_options *opt)
 {
 	struct vtac_packed s = vtac_packed_shape(t);
@@ -118,7 +187,18 @@ uint64_t low_cycles(const struct vtac_node *node, const struct vtac_options *opt
 	return each * elements(t, opt);
 }
 
-/* The stage of both halves: 8 bits less to shift, and half of a step for the high half alone. */
+bool has_low_steps(const int32_t *shifts, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (shifts[i] < LOW_BITS)
+			return false;
+	return true;
+}
+
+/*
+ * The stage of both halves: 8 bits less to shift, as has_low_steps() has said, and half of a step
+ * for the high half alone.
+ */
 static int set_stage(struct quantiser *q, struct vtac_node *node, const struct vtac_post *high)
 {
 	int64_t n = node->out[0]->dims[1];
@@ -130,10 +210,7 @@ static int set_stage(struct quantiser *q, struct vtac_node *node, const struct v
 	for (int64_t i = 0; i < n; i++) {
 		int32_t of = high->shift[high->per_channel ? i : 0];
 
-		if (of < 8)
-			return vtac_fail(q->g, node, "Its sums are too coarse for 16 bits: give it "
-					 "8 by --precision.");
-		shift[i] = of - 8;
+		shift[i] = of - LOW_BITS;
 		bias[i] = (int32_t)((int64_t)high->bias[i] - (INT64_C(1) << (of - 1)));
 	}
 	node->post = *high;

@@ -35,15 +35,6 @@ struct sums {
 	bool low, fine;			/* the residual, the output has 16 bits (skip.c) */
 };
 
-int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value)
-{
-	int32_t *v = vtac_alloc(g, (uint64_t)count, sizeof(*v));
-
-	for (int64_t i = 0; v && i < count; i++)
-		v[i] = value;
-	return v;
-}
-
 static int open_layer(struct sums *s)
 {
 	const struct vtac_node *node = s->node;
@@ -707,10 +698,10 @@ static bool has_bias(const struct sums *s)
 	return false;
 }
 
-/* A layer without bias needs no start. */
+/* A layer without bias needs no start, and sums of 16 bits or with a residual begin with none. */
 static void move_biases(struct sums *s)
 {
-	if (!has_bias(s))
+	if (s->sr > 0 || s->fine || !has_bias(s))
 		return;
 	for (int64_t c = 0; c < s->channels; c++)
 		s->offset[c] = bias_with_start(s, c);
@@ -750,6 +741,41 @@ static int multiply_low(struct sums *s)
 	return s->res_mul ? 0 : -1;
 }
 
+/* Returns 0, 1 as unfit(), or -1. */
+static int choose_stage(struct sums *s)
+{
+	int err;
+
+	if (open_layer(s))
+		return -1;
+	if (s->sr > 0)
+		err = residual_scales(s) ? 0 : joint_scales(s);
+	else
+		err = given_scales(s) ? 0 : free_scales(s);
+	if (!err && s->low && !s->res_mul)
+		err = multiply_low(s);
+	return err > 0 && s->sr > 0 ?
+		unfit(s->q, s->node, "Its residual cannot be aligned with its sums.") : err;
+}
+
+/* Where scales leave no room for 16 bits, the result and the residual have 8. */
+static int choose_with_halves(struct sums *s)
+{
+	const struct vtac_post before = s->node->post;
+	int err = choose_stage(s);
+	bool coarse = !err && s->fine && !has_low_steps(s->shift, s->channels);
+
+	if (err < 0 || (!err && !coarse) || !(s->low || s->fine))
+		return err;
+	if (drop_halves(s->q->g, s->node, err, err ? "its sums leave no room for it" :
+						     "its sums are too coarse for it"))
+		return -1;
+	*s = (struct sums) { .q = s->q, .node = s->node };
+	s->node->post = before;
+	s->node->why = NULL;
+	return choose_stage(s);
+}
+
 int quantise_sums(struct quantiser *q, struct vtac_node *node)
 {
 	struct sums s = { .q = q, .node = node };
@@ -757,22 +783,12 @@ int quantise_sums(struct quantiser *q, struct vtac_node *node)
 
 	if (node->n_in > 5 && node->in[5])
 		return quantise_low(q, node);
-	if (open_layer(&s))
-		return -1;
-	if (s.sr > 0)
-		err = residual_scales(&s) ? 0 : joint_scales(&s);
-	else
-		err = given_scales(&s) ? 0 : free_scales(&s);
-	if (!err && s.low && !s.res_mul)
-		err = multiply_low(&s);
-	if (err > 0 && s.sr > 0)
-		return unfit(q, node, "Its residual cannot be aligned with its sums.");
+	err = choose_with_halves(&s);
 	if (err)
 		return err;
 	if ((node->hessian && round_together(&s)) || keep_weights(&s))
 		return -1;
-	if (!(s.sr > 0))
-		move_biases(&s);
+	move_biases(&s);
 	node->post.bias = s.offset;
 	node->post.res_mul = s.res_mul;
 	node->post.mul = s.mul;

@@ -217,6 +217,12 @@ class Precision(Suite):
         found = [k["name"] for k in r["nodes"] if why in k.get("coarse", "")]
         return None if found else json.dumps(r["nodes"], indent=1)
 
+    def beyond_card(self, made, why):
+        """A node that is on the CPU as it would be with 8 bits, with the reason."""
+        r = self.report(made, "--precision=16")
+        found = [k["name"] for k in r["nodes"] if why in k.get("why", "")]
+        return None if found else json.dumps(r["nodes"], indent=1)
+
     def memory(self, made, tensors):
         """The card's memory has room for so many tensors of the input's size at a time."""
         r = self.report(made, "--precision=8")
@@ -275,8 +281,10 @@ def main():
         s.check("a node that is not there is refused",
                 s.refused(with_function(), ["--precision=nothing=16"], "no node nothing"))
         s.check("ranges are no worse than whole ones, for any number of images", s.ranges())
-        s.check("a skip connection of 16 bits whose sums do not fit is refused",
-                s.refused(beyond(), ["--precision=16"], "do not fit 32 bits"))
+        s.check("a skip connection of 16 bits whose sums do not fit goes to the CPU",
+                s.beyond_card(beyond(), "do not fit 32 bits"))
+        s.check("and is refused by its name",
+                s.refused(beyond(), ["--precision=t0=16"], "its sums leave no room for it"))
         s.check("options are searched where outputs are no numbers", s.searches(not_numbers()))
         s.check("tensors of a chain share two places", s.memory(chain(), 2))
         s.check("a number of bits that there is not is refused",
