@@ -800,13 +800,15 @@ int vtadev_done(struct vtadev_queue *queue, uint64_t seq);
  * Checks, spins for a moment (see vtadev_queue_opts), then sleeps. If the descriptor completes
  * before the sleep, there is no system call and no interrupt; otherwise the card
  * interrupts once, which wakes this thread. The wait continues after signals; only
- * vtadev_wait_any() and vtadev_wait_all() can be cancelled. After -ETIMEDOUT the
- * descriptor continues: wait again or destroy the queue.
+ * vtadev_wait_any() and vtadev_wait_all() can be cancelled, by their @cancel_fd; pthread_cancel(3)
+ * takes effect later. After -ETIMEDOUT the descriptor continues: wait again or destroy the queue.
  *
  * DEVICES IN THE PROCESS (docs/devices.md). A call without a time-out executes RUNs of the queue up
  * to @seq in this thread, as long as no thread of the device has begun them, a core is free, and no
- * other queue has a RUN that waits. So does submitting that waits for room without a time-out.
- * The thread's stack should have 64 KiB left, and more if the device's plugin wants more.
+ * other queue has a RUN that waits. So do vtadev_upload(), vtadev_download(), vtadev_read_after(),
+ * and submitting that waits for room without a time-out. The RUN has this thread's priority. The
+ * thread's stack should have 64 KiB left, and more if the device's plugin wants more. A signal's
+ * handler must return: if it calls longjmp(3) or exit(3), the RUN never ends.
  *
  * LOST DOORBELLS. Waits for a queue that has seen no completion or submission for a second ring its
  * doorbell again, each second. This has no effect on a card that has heard the doorbell. After

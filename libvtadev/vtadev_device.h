@@ -20,9 +20,11 @@
  *
  * THREADS. Each vtadev_open() calls open() for a new device. The library calls run() of one device
  * from as many threads at a time as @info says, for different cores; and clear() and map() from
- * one thread at a time. A thread that calls run() may be the program's, which waits for the RUN,
- * unless the device has memory of its own. The library calls copy(), core_new() and core_free()
- * (of a core that does not run) from any thread at any time, also during run().
+ * one thread at a time. If the device has no memory of its own, a thread that calls run() may be
+ * the program's, which waits for the RUN. The library's threads block all signals, but the
+ * program's may not: there, system calls of run() may return EINTR. The library calls copy(),
+ * core_new() and core_free() (of a core that does not run) from any thread at any time, also
+ * during run().
  *
  * MEMORY. Card memory (VTADEV_CARD) is memory of the library, unless the device has its own, which
  * the CPU cannot access: then the plugin has clear(), map() and copy(). Such memory is mem_size

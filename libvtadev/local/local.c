@@ -206,16 +206,20 @@ static void free_card(struct local *card)
 
 void local_close(struct local *card)
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	close(card->fd);
 	if (card->fd_end >= 0)
 		close(card->fd_end);
 	/* A child has none of the threads, and perhaps a lock that one of them held. */
-	if (card->pid != getpid())
-		return;
-	pthread_mutex_lock(&card->lock);
-	local_engines_stop(card);
-	pthread_mutex_unlock(&card->lock);
-	free_card(card);
+	if (card->pid == getpid()) {
+		pthread_mutex_lock(&card->lock);
+		local_engines_stop(card);
+		pthread_mutex_unlock(&card->lock);
+		free_card(card);
+	}
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* ---- Requests ---- */
@@ -250,7 +254,7 @@ static int tell_lost(struct local *card, struct vta_lost *lost)
 	return 0;
 }
 
-int local_request(struct local *card, unsigned long request, void *arg)
+static int answer(struct local *card, unsigned long request, void *arg)
 {
 	if (request == VTA_IOCTL_LOST)
 		return tell_lost(card, arg);
@@ -285,6 +289,16 @@ int local_request(struct local *card, unsigned long request, void *arg)
 	default:
 		return -ENOTTY;
 	}
+}
+
+int local_request(struct local *card, unsigned long request, void *arg)
+{
+	int cancel, ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ret = answer(card, request, arg);
+	pthread_setcancelstate(cancel, NULL);
+	return ret;
 }
 
 void *local_map(uint64_t offset)

@@ -29,7 +29,10 @@ void local_close(struct local *card);
 /* The descriptor for poll(): vtadev_fd(). */
 int local_fd(const struct local *card);
 
-/* Execute an ioctl of the card's file. Returns a negative errno, never -EINTR. */
+/*
+ * Execute an ioctl of the card's file. Returns a negative errno, never -EINTR. As with ioctl(),
+ * pthread_cancel() takes effect later: others' locks and waits depend on this thread.
+ */
 int local_request(struct local *card, unsigned long request, void *arg);
 
 /* Memory at an offset that an ioctl returned; mapped as long as its object exists. */

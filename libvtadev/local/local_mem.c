@@ -613,15 +613,20 @@ enum vta_fault_reason local_write(struct local_space *space, uint64_t addr, cons
 int local_transfer(struct local *card, uint32_t addr, void *ptr, size_t len, bool write)
 {
 	uint32_t fault_addr;
+	int cancel, err = 0;
 
-	if (transfer(&card->space, addr, ptr, len, write, true, &fault_addr))
-		return -EFAULT;
-	if (!atomic_load(&card->space.broken))
-		return 0;
-	pthread_mutex_lock(&card->lock);
-	local_lose(card);
-	pthread_mutex_unlock(&card->lock);
-	return -ENODEV;
+	/* The device's copy() has the lock, and may call what is a cancellation point. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (transfer(&card->space, addr, ptr, len, write, true, &fault_addr)) {
+		err = -EFAULT;
+	} else if (atomic_load(&card->space.broken)) {
+		pthread_mutex_lock(&card->lock);
+		local_lose(card);
+		pthread_mutex_unlock(&card->lock);
+		err = -ENODEV;
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return err;
 }
 
 enum vta_fault_reason local_read64(struct local_space *space, uint32_t addr, uint64_t *value)

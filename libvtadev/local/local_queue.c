@@ -281,6 +281,8 @@ int local_queue_event(struct local *card, const struct vta_queue_event *req)
 /* Halt the queue. The record is written before the state. */
 static void halt(struct local_queue *q, const struct local_outcome *outcome)
 {
+	int cancel;
+
 	q->fault = (struct vta_fault){
 		.reason = outcome->reason,
 		.access = outcome->access,
@@ -297,8 +299,11 @@ static void halt(struct local_queue *q, const struct local_outcome *outcome)
 	q->state = VTA_QUEUE_HALTED;
 	q->card->counters.faults++;
 	put_state(q);
+	/* A doorbell's thread may be the program's, and is to release the lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	local_tell(q);
 	local_poll_update(q->card);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* Descriptors that wait; a doorbell may have taken back what was begun. */

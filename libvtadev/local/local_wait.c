@@ -304,7 +304,7 @@ int local_wait_fences(const struct vtadev_fence *fences, unsigned int n, bool an
 {
 	struct point points[VTADEV_FENCES_MAX];
 	struct wait wait = { .points = points, .n = n, .any = any };
-	int err;
+	int cancel, err;
 
 	for (unsigned int i = 0; i < n; i++)
 		points[i] = (struct point){
@@ -312,7 +312,9 @@ int local_wait_fences(const struct vtadev_fence *fences, unsigned int n, bool an
 			.queue = fences[i].queue->handle,
 			.waiter = { .seq = fences[i].seq },
 		};
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	err = wait_for(&wait, deadline, cancel_fd);
+	pthread_setcancelstate(cancel, NULL);
 	*index = wait.index;
 	return err;
 }

@@ -44,7 +44,8 @@ $(call devices-test,asan,test_far.c rig.c)
 $(foreach t,same streams,$(call devices-test,asan,test_$(t).c,$(EMU_TEST_LIB) $(EMU_LIB),$$(EMU_LIBS)))
 $(foreach v,asan tsan,$(call devices-test,$(v),test_soft.c rig.c,,$(call wrap,clock_gettime))\
 	$(call devices-test,$(v),test_sleeps.c rig.c,,$(call wrap,pthread_cond_wait))\
-	$(call devices-test,$(v),test_help.c rig.c flaky_find.c,,$(call wrap,pthread_cond_wait))\
+	$(call devices-test,$(v),test_help.c rig.c flaky_find.c,,\
+		$(call wrap,pthread_cond_wait pthread_cond_timedwait))\
 	$(call devices-test,$(v),test_profile.c rig.c pool_image.c,$(PROG_OBJS) $(OPS_A))\
 	$(call devices-test,$(v),test_cpu_threads.c,$(PROG_OBJS) $(OPS_A))\
 	$(call devices-test,$(v),test_pool.c pool_image.c flaky_find.c,$(PROG_OBJS) $(OPS_A),\

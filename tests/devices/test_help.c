@@ -73,6 +73,19 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 	return ret;
 }
 
+static atomic_uint waits;		/* that sleep */
+
+int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
+				  const struct timespec *until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
+				  const struct timespec *until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
+				  const struct timespec *until)
+{
+	atomic_fetch_add(&waits, 1);
+	return __real_pthread_cond_timedwait(cond, lock, until);
+}
+
 static struct vta_desc run(void)
 {
 	return vtadev_desc_run(vtadev_buf_addr(code), 1, 0);
@@ -174,6 +187,54 @@ TEST_F(ONE_CORE, what_a_wait_leaves_wakes_a_thread)
 		assert_int_equal(vtadev_sync(q, LONG), 0);
 		assert_true(++rounds < ROUNDS_MAX);
 	} while (!helps);
+}
+
+/* The device goes on, whose threads know the wait. */
+static void cancel_and_join(pthread_t thread)
+{
+	void *result;
+
+	assert_int_equal(pthread_cancel(thread), 0);
+	atomic_store(&flaky[0].hold, false);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_null(result);
+	works(run());
+}
+
+TEST_F(ONE_CORE, a_thread_that_executes_is_not_cancelled)
+{
+	unsigned int rounds = 0, runs;
+	pthread_t thread;
+	bool helps;
+
+	do {
+		runs = atomic_load(&flaky[0].runs);
+		atomic_store(&flaky[0].hold, true);
+		assert_int_equal(pthread_create(&thread, NULL, wait_for_first, q), 0);
+		while (atomic_load(&flaky[0].runs) == runs)
+			sched_yield();
+		helps = atomic_load(&flaky[0].thread) == atomic_load(&waiter);
+		cancel_and_join(thread);
+		assert_true(++rounds < ROUNDS_MAX);
+	} while (!helps);
+}
+
+static void *wait_long(void *arg)
+{
+	return vtadev_sync(arg, LONG) ? arg : NULL;
+}
+
+TEST_F(ONE_CORE, a_wait_that_sleeps_is_not_cancelled)
+{
+	unsigned int before = atomic_load(&waits);
+	pthread_t thread;
+
+	atomic_store(&flaky[0].hold, true);
+	submit(q, run());
+	assert_int_equal(pthread_create(&thread, NULL, wait_long, q), 0);
+	while (atomic_load(&waits) == before)
+		sched_yield();
+	cancel_and_join(thread);
 }
 
 /* Some waits have a time-out, so that the device's threads execute as well. */
