@@ -45,14 +45,16 @@ static unsigned int sleeps_of(struct vta_desc desc)
 TEST_F(RIG, a_thread_looks_for_the_next_stream)
 {
 	const uint32_t insn[INSN_WORDS] = { FINISH };
-	struct vtadev_buf *code = buffer(PAGE, VTADEV_HOST);
-	struct vta_desc desc = vtadev_desc_run(vtadev_buf_addr(code), 1, 0);
+	struct vtadev_buf *code;
 	unsigned int rounds = 0;
+	struct vta_desc desc;
 	cpu_set_t set;
 
 	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
 	if (CPU_COUNT(&set) < 2)
 		skip();
+	code = buffer(PAGE, VTADEV_HOST);
+	desc = vtadev_desc_run(vtadev_buf_addr(code), 1, 0);
 	assert_int_equal(vtadev_buf_write(code, 0, insn, sizeof(insn)), 0);
 	while (sleeps_of(desc) > STREAMS / 2)
 		assert_true(++rounds < ROUNDS_MAX);

@@ -554,7 +554,7 @@ test_shell() {
 	exec {keys}>"$dir/keys"
 	until grep -q '~ #' "$dir/screen"; do
 		tries=$((tries + 1))
-		[ "$tries" -lt 600 ] || fail "no prompt: $(cat "$dir/screen")"
+		[ "$tries" -lt 3000 ] || fail "no prompt: $(cat "$dir/screen")"
 		sleep 0.1
 	done
 	# shellcheck disable=SC2016 # the guest's shell
@@ -566,7 +566,7 @@ test_shell() {
 	tries=0
 	until grep -q '^begun' "$dir/screen"; do
 		tries=$((tries + 1))
-		[ "$tries" -lt 600 ] || fail "nothing is run: $(cat "$dir/screen")"
+		[ "$tries" -lt 3000 ] || fail "nothing is run: $(cat "$dir/screen")"
 		sleep 0.1
 	done
 	# Ctrl-C is for the guest.
