@@ -35,6 +35,7 @@ same "run: one that fails without a failed test" "1 passed, 1 failed, 0 skipped,
 same "run: one that passes, and fails" "1 passed, 1 failed, 0 skipped, status 1" \
 	"$(run a='echo ok 1; exit 3')"
 same "run: one that runs no test" "0 passed, 1 failed, 0 skipped, status 1" "$(run a=true)"
+# shellcheck disable=SC2016 # the inner shell's
 run a='for i in 1 2 3 4 5 6; do
 	echo "# before $i"; [ $i = 4 ] && echo "not ok $i" || echo "ok $i"; echo "# after $i"; done' >/dev/null
 same "run: at the end, what a failed test said before and after" \
