@@ -54,6 +54,7 @@ result 'V=1 prints them' $?
 # As test-deps installs packages, of which the parts of a check are conditions.
 late=$(mktemp -u "${TMPDIR:-/tmp}/vta-build.XXXXXX")
 trap 'rm -f "$late"' EXIT
+# shellcheck disable=SC2016 # the variables of make
 said=$(make -s ONNX_PROTO="$late" --eval='late-file:; @touch $(ONNX_PROTO)' \
 	--eval='late: late-file; @echo "$(CHECKS)"' late) && [[ $said = *tests/onnxruntime/run.sh* ]] && true
 result 'make check runs parts whose packages it has just installed' $?
