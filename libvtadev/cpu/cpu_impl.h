@@ -191,6 +191,8 @@ int cpu_cast_need(const struct vtacpu_cast *p, struct vtacpu_need *need);
 int cpu_reduce_need(const struct vtacpu_reduce *p, struct vtacpu_need *need);
 int cpu_log_softmax_f32_need(const struct vtacpu_softmax_f32 *p, struct vtacpu_need *need);
 int cpu_norm_f32_need(const struct vtacpu_norm_f32 *p, struct vtacpu_need *need);
+int cpu_norm_across_f32_need(const struct vtacpu_norm_f32 *p, struct vtacpu_need *need);
+int cpu_norm_i8_need(const struct vtacpu_norm_i8 *p, struct vtacpu_need *need);
 int cpu_gather_need(const struct vtacpu_gather *p, struct vtacpu_need *need);
 int cpu_gather_elements_need(const struct vtacpu_elements *p, struct vtacpu_need *need);
 int cpu_scatter_elements_need(const struct vtacpu_elements *p, struct vtacpu_need *need);

@@ -78,6 +78,8 @@ KERNEL(gemm_packed_f32)
 KERNEL(step_f32)
 KERNEL(round_f32)
 KERNEL(gemm_rounded)
+KERNEL(norm_across_f32)
+KERNEL(norm_i8)
 
 #define ENTRY(name, params) { #name, sizeof(struct vtacpu_##params), need_##name, run_##name }
 
@@ -139,6 +141,8 @@ static const struct kernel kernels[VTACPU_KERNELS] = {
 	[VTACPU_STEP_F32] = ENTRY(step_f32, step_f32),
 	[VTACPU_ROUND_F32] = ENTRY(round_f32, round_f32),
 	[VTACPU_GEMM_ROUNDED] = ENTRY(gemm_rounded, gemm_rounded),
+	[VTACPU_NORM_ACROSS_F32] = ENTRY(norm_across_f32, norm_f32),
+	[VTACPU_NORM_I8] = ENTRY(norm_i8, norm_i8),
 };
 
 const char *vtacpu_kernel_name(uint32_t kernel)

@@ -108,6 +108,8 @@ enum vtacpu_kernel {
 	VTACPU_STEP_F32,
 	VTACPU_ROUND_F32,
 	VTACPU_GEMM_ROUNDED,
+	VTACPU_NORM_ACROSS_F32,
+	VTACPU_NORM_I8,
 	VTACPU_KERNELS,
 };
 
@@ -539,6 +541,29 @@ struct vtacpu_norm_f32 {
 	float epsilon;
 };
 void vtacpu_norm_f32(const struct vtacpu_norm_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_norm_across_f32() - the same of pixels: x [rows][count][plane], [scale], [bias: count
+ * values] -> y, each of the plane's places normalised over count; in place of x. Sums are in the
+ * order of the values. plane is any; period is 1.
+ */
+void vtacpu_norm_across_f32(const struct vtacpu_norm_f32 *p, void *const *io, void *scratch);
+
+/*
+ * vtacpu_norm_i8() - normalise, as the card does by vtaops_norm()
+ *
+ * x [rows][count][plane], [bias], [muls], [shifts: int32 [count]] -> y, each of the plane's places
+ * normalised over count, bit for bit that of struct vtaops_norm_form with the fields of the same
+ * names, and struct vtaops_post.
+ */
+struct vtacpu_norm_i8 {
+	uint32_t rows, count, plane;
+	uint32_t rms;		/* 0 or 1 */
+	int32_t zero;
+	uint32_t epsilon, shift;
+	struct vtacpu_post post;
+};
+void vtacpu_norm_i8(const struct vtacpu_norm_i8 *p, void *const *io, void *scratch);
 
 /*
  * vtacpu_gather() - take slices along an axis
@@ -1033,7 +1058,7 @@ union vtacpu_params {
 	struct vtacpu_select select;
 	struct vtacpu_cast cast;
 	struct vtacpu_reduce reduce;
-	struct vtacpu_norm_f32 norm_f32;
+	struct vtacpu_norm_f32 norm_f32;	/* also of NORM_ACROSS_F32 */
 	struct vtacpu_gather gather;
 	struct vtacpu_elements elements;	/* of GATHER_ELEMENTS and SCATTER_ELEMENTS */
 	struct vtacpu_slices slices;		/* of GATHER_ND and SCATTER_ND */
@@ -1059,6 +1084,7 @@ union vtacpu_params {
 	struct vtacpu_step_f32 step_f32;
 	struct vtacpu_round_f32 round_f32;
 	struct vtacpu_gemm_rounded gemm_rounded;
+	struct vtacpu_norm_i8 norm_i8;
 };
 
 /* Needs of a kernel. */

@@ -7,7 +7,7 @@
 OPS_DIR := build/lib/ops
 OPS_SRCS := $(addprefix libvtadev/ops/, \
 	builder.c channels.c conv.c cycles.c eltwise.c fetch.c function.c gemm.c lanes.c matmul.c \
-	pack.c post.c region.c tile.c window.c work.c) \
+	norm.c norm_apply.c norm_measure.c norm_steps.c pack.c post.c region.c tile.c window.c work.c) \
 	$(wildcard libvtadev/cpu/*.c libvtadev/program/image*.c)
 OPS_OBJS := $(OPS_SRCS:libvtadev/%.c=$(OPS_DIR)/%.o)
 OPS_A := build/lib/libvtaops.a

@@ -246,7 +246,6 @@ static uint32_t factor(uint32_t value, uint32_t iterations)
 	return iterations > 1 ? value : 0;
 }
 
-/* The weights do not move in any loop of this library. */
 static struct vta_isa_loop fields_of(const struct ops_loop *l)
 {
 	return (struct vta_isa_loop) {
@@ -256,6 +255,8 @@ static struct vta_isa_loop fields_of(const struct ops_loop *l)
 		.dst_factor_in = factor(l->dst_in, l->iter_in),
 		.src_factor_out = factor(l->src_out, l->iter_out),
 		.src_factor_in = factor(l->src_in, l->iter_in),
+		.wgt_factor_out = factor(l->wgt_out, l->iter_out),
+		.wgt_factor_in = factor(l->wgt_in, l->iter_in),
 	};
 }
 

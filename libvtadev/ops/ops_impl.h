@@ -29,6 +29,7 @@ struct ops_loop {
 	uint32_t iter_out, iter_in;
 	uint32_t dst_out, dst_in;
 	uint32_t src_out, src_in;
+	uint32_t wgt_out, wgt_in;	/* GEMM */
 };
 
 /* Fields are 14 bits wide for iterations, 16 for sizes and 4 for padding in all cores. */

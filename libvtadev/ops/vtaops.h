@@ -454,6 +454,67 @@ int vtaops_matmul(struct vtaops_builder *b, const struct vtaops_matmul *op);
 size_t vtaops_matmul_scratch(const struct vtaops_core *core, const struct vtaops_matmul *op);
 
 /*
+ * Normalisation of each position by its own channels, x[0] to x[c - 1]: with mean, their mean, and
+ * variance, that of (x - mean)^2,
+ *	acc = (x - mean) / sqrt(variance + epsilon / (c << places)), times 2^(18 - shift)
+ *	out = post(acc)
+ * which is LayerNormalization of the channels; or rms, where the number zero takes the place of
+ * the mean. acc is computed in 32 bits, without rounding before, as
+ *	acc = (x * factor + offset) >> shift
+ * by two numbers of the position, which vtaops_norm_factors() gives. |acc| is at most
+ * 2^(18 - shift) * sqrt(c), and hardly more.
+ */
+struct vtaops_norm_form {
+	uint32_t c;		/* channels, 1 to VTAOPS_NORM_MAX */
+	int rms;		/* not 0: without a mean */
+	int zero;		/* rms: -128 to 127, instead of it */
+	uint32_t epsilon;	/* 0 to 2^28 */
+	unsigned int shift;	/* 0 to 17 */
+};
+
+#define VTAOPS_NORM_MAX		8192
+#define VTAOPS_NORM_PLACES	18
+
+/* vtaops_norm_places() - the places of epsilon for @c channels */
+unsigned int vtaops_norm_places(uint32_t c);
+/*
+ * vtaops_norm_factors() - the numbers of a position by the sums of its channels and of their
+ * squares, by the card's own steps
+ */
+void vtaops_norm_factors(const struct vtaops_norm_form *f, int32_t sum, int32_t squares,
+			 int32_t *factor, int32_t *offset);
+/* vtaops_norm_value() - acc of @x */
+int32_t vtaops_norm_value(const struct vtaops_norm_form *f, int x, int32_t factor, int32_t offset);
+
+/*
+ * Activations [n][c][h][w], packed. The core has int8 inputs and weights, and BATCH is at most
+ * BLOCK. post may have vectors. The output overlaps neither the input nor the scratch memory.
+ */
+struct vtaops_norm {
+	uint32_t inp, out;	/* device addresses */
+	/* likewise, of vtaops_norm_scratch() bytes, a multiple of wgt_bytes: */
+	uint32_t scratch;
+	/* likewise, of vtaops_pack_norm(), a multiple of wgt_bytes and of acc_bytes: */
+	uint32_t tables;
+	uint32_t ones;		/* vtaops_pack_bias() of c ones, if BLOCK does not divide c */
+	uint32_t n, h, w;
+	struct vtaops_norm_form form;
+	struct vtaops_post post;
+};
+
+/*
+ * vtaops_norm() - normalise each position. The counts depend on whether inp is a multiple of
+ * wgt_bytes: then, and if pixels and channels are whole weights, no copy of the input is made.
+ */
+int vtaops_norm(struct vtaops_builder *b, const struct vtaops_norm *op);
+/* vtaops_norm_scratch() - bytes that it needs; 0 if they are more than 4 GiB or none */
+size_t vtaops_norm_scratch(const struct vtaops_core *core, const struct vtaops_norm *op);
+/* vtaops_norm_bytes() - bytes of the tables; 0 for a core that cannot normalise */
+size_t vtaops_norm_bytes(const struct vtaops_core *core);
+/* vtaops_pack_norm() - make the tables, which depend on nothing else: zeros and ones */
+void vtaops_pack_norm(const struct vtaops_core *core, void *dst);
+
+/*
  * Window operators, which treat each channel separately. Activations are packed; sizes are those
  * of a convolution. The output must not overlap the input.
  */

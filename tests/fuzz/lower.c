@@ -48,7 +48,7 @@ static void must_hold(bool good, const char *what)
 		machine_die("%s", what);
 }
 
-enum { CONV, DENSE, ELTWISE, WINDOW, FUNCTION, CHANNELS, MATMUL, KINDS };
+enum { CONV, DENSE, ELTWISE, WINDOW, FUNCTION, CHANNELS, MATMUL, NORM, KINDS };
 #define SOURCES	4u
 #define PICKS	80u
 
@@ -67,6 +67,7 @@ struct layer {
 	struct vtaops_ramp ramps[RAMPS];
 	struct vtaops_channels channels;
 	struct vtaops_matmul matmul;
+	struct vtaops_norm norm;
 	struct vtaops_source sources[SOURCES];
 	struct vtaops_pick picks[PICKS];
 };
@@ -100,6 +101,8 @@ static int lower_layer(struct vtaops_builder *b, const void *arg)
 		return vtaops_channels(b, &l->channels);
 	case MATMUL:
 		return vtaops_matmul(b, &l->matmul);
+	case NORM:
+		return vtaops_norm(b, &l->norm);
 	default:
 		return window[l->which % 4](b, &l->window);
 	}
@@ -337,6 +340,29 @@ static void add_matmul(struct machine *m, struct input *in, struct vtaops_matmul
 		   fate);
 }
 
+static void add_norm(struct machine *m, struct input *in, struct vtaops_norm *op, enum fate *fate)
+{
+	const struct vtaops_core *c = &m->core;
+	uint8_t flags = (uint8_t)take_bytes(in, 1);
+	uint32_t tables = (uint32_t)vtaops_norm_bytes(c), scratch;
+
+	*op = (struct vtaops_norm) {
+		.n = number(in, 1, 40), .h = number(in, 1, flags & 1 ? 2 : 9),
+		.w = number(in, 1, flags & 1 ? 2 : 9),
+		.form = { .c = number(in, 1, 90), .rms = flags >> 1 & 1,
+			  .zero = (int)number(in, 0, 256) - 128, .epsilon = take_bytes(in, 4),
+			  .shift = number(in, 0, 18) } };
+	op->ones = flags & 4 ? 0 : reserve(m, vtaops_bias_bytes(c, op->form.c), fate);
+	op->inp = reserve(m, vtaops_act_bytes(c, op->n, op->form.c, op->h, op->w), fate);
+	/* A core that cannot normalise has no tables. */
+	op->tables = reserve(m, tables ? tables : 1, fate);
+	op->post = make_post(m, in, op->form.c, fate);
+	scratch = (uint32_t)vtaops_norm_scratch(c, op);
+	op->scratch = reserve(m, scratch ? scratch : 1, fate);
+	op->out = reserve(m, vtaops_act_bytes(c, op->n, op->form.c, op->h, op->w), fate);
+	limit_work(ops_count3((uint64_t)op->n * op->h, op->w, div_up(op->form.c, c->block)), fate);
+}
+
 static void add_window(struct machine *m, struct input *in, struct vtaops_window *op,
 		       bool depthwise, enum fate *fate)
 {
@@ -427,12 +453,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_channels(&m, &in, &l, &fate);
 	else if (l.kind == MATMUL)
 		add_matmul(&m, &in, &l.matmul, &fate);
+	else if (l.kind == NORM)
+		add_norm(&m, &in, &l.norm, &fate);
 	else
 		add_window(&m, &in, &l.window, l.which % 4 == 3, &fate);
 	out = l.kind == CONV ? l.conv.out : l.kind == DENSE ? l.dense.out :
 	      l.kind == ELTWISE ? l.eltwise.out : l.kind == FUNCTION ? l.function.out :
 	      l.kind == CHANNELS ? l.channels.out :
-	      l.kind == MATMUL ? l.matmul.scratch : l.window.out;
+	      l.kind == MATMUL ? l.matmul.scratch :
+	      l.kind == NORM ? l.norm.scratch : l.window.out;
 	if (fate == RUN)
 		run_layer(&m, &l, out);
 	else if (fate == REFUSE)

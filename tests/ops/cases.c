@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -796,6 +797,110 @@ static enum case_result case_matmul(struct run *r)
 	return result;
 }
 
+static int lower_norm(struct vtaops_builder *b, const void *arg)
+{
+	return vtaops_norm(b, arg);
+}
+
+/* One position's channels: those at @x, @step apart, to @want; 0 if the numbers are far off. */
+static bool normalise(const struct vtaops_norm *op, const struct post *post, const int8_t *x,
+		      size_t step, int8_t *want)
+{
+	const struct vtaops_norm_form *f = &op->form;
+	double mean = f->zero, variance = 0, unit = 1 << (VTAOPS_NORM_PLACES - f->shift);
+	int32_t sum = 0, squares = 0, factor, offset;
+	bool near = true;
+
+	for (uint32_t i = 0; i < f->c; i++) {
+		sum += x[i * step];
+		squares += x[i * step] * x[i * step];
+	}
+	if (!f->rms)
+		mean = (double)sum / f->c;
+	for (uint32_t i = 0; i < f->c; i++)
+		variance += (x[i * step] - mean) * (x[i * step] - mean) / f->c;
+	variance += (double)f->epsilon / ((double)f->c * (1u << vtaops_norm_places(f->c)));
+	vtaops_norm_factors(f, sum, squares, &factor, &offset);
+	for (uint32_t i = 0; i < f->c; i++) {
+		int32_t acc = vtaops_norm_value(f, x[i * step], factor, offset);
+		double exact = variance > 0 ? (x[i * step] - mean) / sqrt(variance) * unit : 0;
+
+		/* Variances below 1 have fewer places. */
+		if (variance >= 1 && fabs(acc - exact) > 2 + fabs(exact) / 256 + unit / 256)
+			near = false;
+		want[i * step] = finish_value(post, i, (uint32_t)acc);
+	}
+	return near;
+}
+
+/* Half of all positions have smaller values, some all the same. */
+static void vary(struct run *r, int8_t *x, uint32_t c, size_t plane)
+{
+	for (size_t p = 0; p < plane; p++) {
+		unsigned int less = rnd(r, 2) ? rnd(r, 9) : 0;
+		int mean = less ? (int)rnd(r, 120) - 60 : 0;
+
+		for (uint32_t i = 0; i < c; i++)
+			x[i * plane + p] = (int8_t)((x[i * plane + p] >> less) + mean);
+	}
+}
+
+static enum case_result case_norm(struct run *r)
+{
+	bool rows = rnd(r, 2);
+	struct vtaops_norm op = {
+		.n = rows ? 1 + rnd(r, 80) : 1 + rnd(r, 3), .h = rows ? 1 : 1 + rnd(r, 9),
+		.w = rows ? 1 : 1 + rnd(r, 9),
+		.form = { .c = 1 + rnd(r, rnd(r, 3) ? 100 : 400), .rms = !rnd(r, 3),
+			  .shift = 5 + rnd(r, 8), .epsilon = rnd(r, 2) ? rnd(r, 1 << 28) >>
+							    rnd(r, 29) : 0 } };
+	enum case_result result;
+	struct post post;
+	size_t plane, image;
+	int8_t *x, *want;
+	bool near = true;
+
+	if (!rnd(r, 3))
+		op.form.c = whole(op.form.c, r->c->block);
+	if (!rows && rnd(r, 2)) {
+		op.h = 4;
+		op.w = 16;
+	}
+	plane = (size_t)op.h * op.w;
+	image = op.form.c * plane;
+	op.form.zero = op.form.rms ? (int)rnd(r, 256) - 128 : 0;
+	want = alloc_owned(r, op.n * image);
+	x = new_tensor(r, &op.inp, op.n, op.form.c, op.h, op.w);
+	for (uint32_t i = 0; r->c->log_inp_width == 3 && i < op.n; i++)
+		vary(r, x + i * image, op.form.c, plane);
+	vtaops_pack_act(r->c, machine_at(r->m, op.inp), x, op.n, op.form.c, op.h, op.w);
+	if (rows)
+		spoil(r, op.inp, op.n, op.form.c, x);
+	post = random_post(r, &op.post, op.form.c);
+	for (uint32_t i = 0; i < op.n; i++)
+		for (size_t p = 0; p < plane; p++)
+			near = normalise(&op, &post, x + i * image + p, plane,
+					 want + i * image + p) && near;
+	new_vector(r, &op.ones, op.form.c, 1, 1, 1);
+	op.tables = machine_alloc(r->m, vtaops_norm_bytes(r->c) + 1);
+	if (vtaops_norm_bytes(r->c))
+		vtaops_pack_norm(r->c, machine_at(r->m, op.tables));
+	op.scratch = machine_alloc(r->m, vtaops_norm_scratch(r->c, &op) + 1);
+	op.out = machine_alloc(r->m, vtaops_act_bytes(r->c, op.n, op.form.c, op.h, op.w));
+	snprintf(r->text, r->len, "norm n=%u c=%u %ux%u rms=%d zero=%d epsilon=%u shift=%u",
+		 op.n, op.form.c, op.h, op.w, op.form.rms, op.form.zero, op.form.epsilon,
+		 op.form.shift);
+	if (!near) {
+		strcat(r->text, ": the numbers of a position are far from the exact ones");
+		return CASE_WRONG;
+	}
+	result = check(r, lower_norm, &op, op.out, want, op.n, op.form.c, op.h, op.w);
+	if (result == CASE_WRONG && strstr(r->text, "no int8") &&
+	    (r->c->log_inp_width != 3 || r->c->log_wgt_width != 3 || r->c->batch > r->c->block))
+		return CASE_NONE;
+	return result;
+}
+
 static int lower_window(struct vtaops_builder *b, const void *arg)
 {
 	const struct choice *choice = arg;
@@ -919,7 +1024,7 @@ const char *case_name(enum case_kind kind)
 	static const char * const names[] = {
 		"conv2d", "conv2d with groups", "transposed conv2d", "conv2d with residual",
 		"dense", "element-wise", "max_pool", "sum_pool", "avg_pool", "depthwise",
-		"function", "channels", "matmul",
+		"function", "channels", "matmul", "norm",
 	};
 
 	return names[kind];
@@ -945,6 +1050,8 @@ enum case_result case_run(struct machine *m, enum case_kind kind, uint64_t seed,
 		result = case_channels(&r);
 	else if (kind == CASE_MATMUL)
 		result = case_matmul(&r);
+	else if (kind == CASE_NORM)
+		result = case_norm(&r);
 	else
 		result = case_window(&r, kind);
 	while (r.count)

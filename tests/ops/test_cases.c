@@ -82,7 +82,8 @@ static void test_kind(void **state)
 		      case_name(kind), exact, refused);
 	total += exact;
 	/* Only the last core is so small that much does not fit. */
-	assert_true(refused <= (exact + refused) / 8);
+	/* A group of normalised positions takes more weights than fit where BLOCK is 64. */
+	assert_true(refused <= (exact + refused) / (kind == CASE_NORM ? 3 : 8));
 }
 
 static uint32_t rnd(uint64_t *state, uint32_t below)

@@ -41,6 +41,8 @@ static const struct good good[] = {
 	{ VTACPU_RESIZE, { .resize = { VTACPU_F32, 3, 4, 5, 8, 10, VTACPU_LINEAR,
 				       VTACPU_HALF_PIXEL, VTACPU_ROUND_FLOOR, 2, 2 } } },
 	{ VTACPU_NORM_F32, { .norm_f32 = { 6, 8, 3, 1, 0, 1, 1, 0.1f } } },
+	{ VTACPU_NORM_ACROSS_F32, { .norm_f32 = { 2, 8, 1, 5, 0, 1, 1, 0.1f } } },
+	{ VTACPU_NORM_I8, { .norm_i8 = { 2, 8, 5, 0, 0, 3, 8, BYTES } } },
 	{ VTACPU_GATHER, { .gather = { 4, VTACPU_I64, 2, 5, 3, 7 } } },
 	{ VTACPU_GATHER_ELEMENTS, { .elements = { VTACPU_F32, VTACPU_I64, 0, 3, 1, { 2, 5, 3 },
 						  { 2, 4, 3 } } } },

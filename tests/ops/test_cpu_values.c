@@ -459,6 +459,37 @@ TEST(normalisation)
 	}
 }
 
+/* Of pixels by their channels, as that of rows is with pixels as rows. */
+TEST(normalisation_of_pixels)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct vtacpu_norm_f32 p = { .rows = 1 + rnd(3), .period = 1, .count = 1 + rnd(40),
+					     .plane = 1 + rnd(rnd(3) ? 20 : 600), .rms = rnd(2),
+					     .has_scale = rnd(2), .has_bias = rnd(2),
+					     .epsilon = 0.001f };
+		struct call c;
+
+		prepare(&c, VTACPU_NORM_ACROSS_F32, &p, 1);
+		run(&c, VTACPU_NORM_ACROSS_F32, &p);
+		for (size_t j = 0; j < (size_t)p.rows * p.count * p.plane; j++) {
+			size_t channel = j / p.plane % p.count;
+			const float *x = (float *)c.io[0] + j - channel * p.plane;
+			double mean = 0, variance = 0, y;
+
+			for (uint32_t k = 0; k < p.count && !p.rms; k++)
+				mean += (double)x[k * p.plane] / p.count;
+			for (uint32_t k = 0; k < p.count; k++)
+				variance += (x[k * p.plane] - mean) * (x[k * p.plane] - mean) /
+					    p.count;
+			y = (((float *)c.io[0])[j] - mean) / sqrt(variance + (double)p.epsilon);
+			y = y * (p.has_scale ? ((float *)c.io[1])[channel] : 1) +
+			    (p.has_bias ? ((float *)c.io[2])[channel] : 0);
+			same_float(((float *)c.io[3])[j], y, 40);
+		}
+		drop(&c);
+	}
+}
+
 TEST(running_sums)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
