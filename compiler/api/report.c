@@ -99,6 +99,13 @@ static void print_time(FILE *f, const struct vtac_program *p, const struct vtac_
 		report_live_bytes(p, node->id + 1) / 1024);
 }
 
+/* Of an element of its output */
+static uint64_t element_cycles(const struct vtac_program *p, const struct vtac_node *node)
+{
+	return (node->cycles * p->core.inp_bytes + vtac_tensor_bytes(&p->core, node->out[0]) / 2) /
+	       vtac_tensor_bytes(&p->core, node->out[0]);
+}
+
 static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac_node *node,
 			const struct vtac_report_options *how, uint64_t most,
 			const struct vtaops_work *work)
@@ -125,6 +132,11 @@ static void print_layer(FILE *f, const struct vtac_program *p, const struct vtac
 			fputc('=', f);
 	}
 	fputc('\n', f);
+	if (node->device == VTAC_CARD && node->op == VTAC_NORM)
+		fprintf(f, "    %s of %" PRIu32 " values in sums of 32 bits, %" PRIu64
+			" cycles an element; at most 0.6 steps from the exact result\n",
+			node->post.norm.rms ? "root of the mean square" : "mean and variance",
+			node->post.norm.c, element_cycles(p, node));
 	if (node->device == VTAC_CARD && node->post.function)
 		fprintf(f, "    %" PRIu32 " ramps, %" PRIu32 " cycles an element; at most %d steps "
 			"from the exact result rounded, %.2f from the exact one on average\n",
@@ -278,6 +290,12 @@ static void json_function(FILE *f, const struct vtac_function *y)
 		(double)y->rms);
 }
 
+static void json_norm(FILE *f, const struct vtac_program *p, const struct vtac_node *node)
+{
+	fprintf(f, ", \"norm\": {\"values\": %" PRIu32 ", \"rms\": %s, \"cycles\": %" PRIu64 "}",
+		node->post.norm.c, node->post.norm.rms ? "true" : "false", element_cycles(p, node));
+}
+
 /* JSON has neither infinity nor what is not a number. */
 static void json_sqnr(FILE *f, double sqnr)
 {
@@ -287,7 +305,7 @@ static void json_sqnr(FILE *f, double sqnr)
 		fputs(", \"sqnr\": null", f);
 }
 
-static void json_layer(FILE *f, const struct vtac_node *node,
+static void json_layer(FILE *f, const struct vtac_program *p, const struct vtac_node *node,
 		       const struct vtac_report_options *how, const struct vtaops_work *work,
 		       const unsigned int *numbers)
 {
@@ -315,6 +333,8 @@ static void json_layer(FILE *f, const struct vtac_node *node,
 	}
 	if (node->device == VTAC_CARD && node->post.function)
 		json_function(f, node->post.function);
+	if (node->device == VTAC_CARD && node->op == VTAC_NORM)
+		json_norm(f, p, node);
 	if (sqnr > 0)
 		json_sqnr(f, sqnr);
 	fputc('}', f);
@@ -328,7 +348,7 @@ static void json_layers(FILE *f, const struct vtac_program *p,
 
 	for (unsigned int i = 0; numbers && work && i < p->graph->n_nodes; i++)
 		if (is_layer(p->graph->nodes[i]))
-			json_layer(f, p->graph->nodes[i], how, &work[i], numbers);
+			json_layer(f, p, p->graph->nodes[i], how, &work[i], numbers);
 	free(numbers);
 	free(work);
 }

@@ -129,6 +129,8 @@ static void print_attr(FILE *f, const struct vtac_node *node)
 		fprintf(f, " axis %d groups %" PRId64 " epsilon %.9g rms %d by_channel %d",
 			a->norm.axis, a->norm.groups, (double)a->norm.epsilon, a->norm.rms,
 			a->norm.by_channel);
+		if (a->norm.across)
+			fputs(" across", f);
 		break;
 	case VTAC_ARG:
 		fprintf(f, " axis %d keep %d least %d last %d", a->arg.axis, a->arg.keep,

@@ -256,9 +256,9 @@ union vtac_attr {
 	/*
 	 * Over all dimensions from axis on, with a scale and bias for each place; or, by_channel,
 	 * over each of groups (0: as many as channels) of an image's channels, with those of
-	 * channels.
+	 * channels; or, across, over the channels of each pixel (axis is 1), likewise.
 	 */
-	struct { int axis; int64_t groups; float epsilon; bool rms, by_channel; } norm;
+	struct { int axis; int64_t groups; float epsilon; bool rms, by_channel, across; } norm;
 	struct { int axis; bool keep, least, last; } arg;
 	struct { int axis; bool least; } top;
 	struct { int axis; bool exclusive, reverse; } cum_sum;
@@ -329,6 +329,7 @@ struct vtac_post {
 	unsigned int a_shift, b_shift;	/* ADD and its like, CLIP: of a and b */
 	int32_t offset;			/* likewise: added to acc before mul */
 	const struct vtac_function *function;	/* UNARY and its like: instead of all; or NULL */
+	struct vtaops_norm_form norm;	/* NORM: acc, before mul and bias */
 };
 
 /* A function of one tensor in integers, and how near it is. */

@@ -533,6 +533,12 @@ static int norm_calls(struct vtac_graph *g, const struct vtac_node *node, struct
 		p->rows = outer * groups;
 		p->count = (uint32_t)x->dims[1] / groups * inner;
 		p->plane = inner;
+	} else if (node->attr.norm.across) {
+		c->kernel = VTACPU_NORM_ACROSS_F32;
+		p->period = 1;
+		p->rows = outer;
+		p->count = (uint32_t)x->dims[1];
+		p->plane = inner;
 	} else {
 		p->period = 1;
 		p->rows = outer;

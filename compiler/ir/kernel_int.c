@@ -219,6 +219,26 @@ static int function_int(struct vtac_graph *g, const struct vtac_node *node, stru
 	return 0;
 }
 
+/* Rows are pixels whose planes are one value. */
+static int norm_int(struct vtac_graph *g, const struct vtac_node *node, struct vtac_call *c)
+{
+	const struct vtaops_norm_form *form = &node->post.norm;
+	struct vtacpu_norm_i8 *p = &c->p.norm_i8;
+	const struct vtac_tensor *x = node->in[0];
+
+	kernel_call(c, VTACPU_NORM_I8);
+	p->rows = (uint32_t)x->dims[0];
+	p->count = form->c;
+	p->plane = (uint32_t)(vtac_elements(x) / (x->dims[0] * form->c));
+	p->rms = form->rms ? 1 : 0;
+	p->zero = form->zero;
+	p->epsilon = form->epsilon;
+	p->shift = form->shift;
+	c->io[0] = x;
+	c->io[4] = node->out[0];
+	return set_post(g, node, form->c, c, 1, &p->post);
+}
+
 bool vtac_is_int(const struct vtac_node *node)
 {
 	if (node->device != VTAC_CARD || !node->out[0] || node->out[0]->dtype != VTAC_I8)
@@ -236,6 +256,7 @@ bool vtac_is_int(const struct vtac_node *node)
 	case VTAC_MUL:
 	case VTAC_MAX:
 	case VTAC_MIN:
+	case VTAC_NORM:
 		return true;
 	default:
 		return vtac_is_function(node);
@@ -257,6 +278,8 @@ static int one_call(struct vtac_graph *g, const struct vtac_node *node, struct v
 		return pool_int(g, node, c);
 	case VTAC_CLIP:
 		return rescale_int(g, node, c);
+	case VTAC_NORM:
+		return norm_int(g, node, c);
 	default:
 		return vtac_is_function(node) ? function_int(g, node, c) :
 						binary_int(g, node, c);

@@ -281,7 +281,7 @@ int shape_norm(struct vtac_graph *g, struct vtac_node *node)
 			return -1;
 		node->attr.norm.axis = axis;
 		dims = x->dims + axis;
-		rank = x->rank - axis;
+		rank = node->attr.norm.across ? 1 : x->rank - axis;
 	}
 	for (unsigned int i = 1; i < 3; i++)
 		if (spread_norm(g, node, i, rank, dims))

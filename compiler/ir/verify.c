@@ -165,6 +165,8 @@ static const char *why_not_requantized(const struct vtac_node *node)
 		return "there is something around its input";
 	if (vtac_is_function(node) && !node->post.function)
 		return "it has no formula";
+	if (node->op == VTAC_NORM && (!node->post.norm.c || !node->post.mul || !node->post.shift))
+		return "it has no form";
 	return node->post.lo > node->post.hi ? "its limits leave no integer" : NULL;
 }
 

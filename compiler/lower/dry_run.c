@@ -44,20 +44,22 @@ int vtac_dry_run(struct vtac_graph *g, struct vtac_node *node, const struct vtac
 {
 	struct vtac_program p = { .core = opt->core };
 	struct lowering l = { .g = g, .opt = opt, .p = &p, .identity = VTAIMAGE_MODEL,
+			      .norm_tables = VTAIMAGE_MODEL,
 			      .card_scratch_at = 8 * APART };
 	struct lowered constants;
 	const struct vtac_node *low = vtac_low_of(node);
 	bool weights = node->op == VTAC_CONV || node->op == VTAC_CONV_TRANSPOSE ||
 		node->op == VTAC_GEMM;
 	bool starts = weights && (node->n_in < 4 || !node->in[3]) && !low;
+	bool norm = node->op == VTAC_NORM;
 
 	*cycles = 0;
 	*why = NULL;
 	constants = (struct lowered) {
 		.wgt = VTAIMAGE_MODEL, .start = starts ? VTAIMAGE_MODEL : 0,
-		.bias = weights && (!starts || is_depthwise(node)) ? VTAIMAGE_MODEL : 0,
-		.muls = weights ? VTAIMAGE_MODEL : 0,
 		.res_muls = node->n_in > 4 && node->in[4] ? VTAIMAGE_MODEL : 0,
+		.bias = norm || (weights && (!starts || is_depthwise(node))) ? VTAIMAGE_MODEL : 0,
+		.muls = norm || weights ? VTAIMAGE_MODEL : 0,
 		.depthwise = is_depthwise(node) ? VTAIMAGE_MODEL : 0,
 		.ones = VTAIMAGE_MODEL,
 	};

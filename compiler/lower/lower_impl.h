@@ -10,7 +10,7 @@ struct lowered {
 	uint32_t wgt, bias, muls, shifts, res_muls, identity;
 	uint32_t start;		/* of sums, instead of the bias */
 	uint32_t around;	/* the input of a convolution, instead of zeros */
-	uint32_t ones;		/* of a product whose k is no whole blocks */
+	uint32_t ones;		/* of a product or normalisation of no whole blocks */
 	uint32_t depthwise;	/* weights for the ALU, if that is faster */
 };
 
@@ -27,6 +27,7 @@ struct lowering {
 	struct lowered *constants;	/* by node id, from @first_id on */
 	unsigned int first_id;
 	uint32_t identity;		/* device address, 0: not made yet */
+	uint32_t norm_tables;		/* likewise: vtaops_pack_norm() */
 	uint64_t work;			/* of the CPU's kernels */
 	uint64_t scratch_at;		/* in host; the same for all steps */
 	uint64_t card_scratch_at;	/* in the arena, behind all tensors; likewise */

@@ -171,6 +171,24 @@ static int pack_identity(struct lowering *l)
 	return 0;
 }
 
+static int pack_norm(struct lowering *l, const struct vtac_node *node)
+{
+	size_t bytes = vtaops_norm_bytes(&l->p->core);
+	uint64_t at;
+
+	if (!bytes)
+		return vtac_fail(l->g, node, "The core cannot normalise.");
+	if (l->norm_tables)
+		return 0;
+	if (lower_reserve(l, &l->p->model, bytes, l->align, &at))
+		return -1;
+	vtaops_pack_norm(&l->p->core, l->p->model.data + at);
+	if (lower_share(l, &l->p->model, bytes, &at))
+		return -1;
+	l->norm_tables = VTAIMAGE_MODEL + (uint32_t)at;
+	return 0;
+}
+
 /* Nearest neighbours by whole factors: each value to a square of its copies. */
 static int pack_copies(struct lowering *l, const struct vtac_node *node)
 {
@@ -207,10 +225,9 @@ static int pack_picks(struct lowering *l, const struct vtac_node *node)
 	return 0;
 }
 
-/* Lanes behind the last of k are multiplied by 0, the others by 1. */
-static int pack_ones(struct lowering *l, const struct vtac_node *node)
+/* Lanes behind the last of @k are multiplied by 0, the others by 1. */
+static int pack_ones(struct lowering *l, const struct vtac_node *node, int64_t k)
 {
-	int64_t k = vtac_product_of(node).k;
 	int32_t *ones = k % l->p->core.block ? vtac_alloc(l->g, (uint64_t)k, sizeof(*ones)) : NULL;
 
 	if (!(k % l->p->core.block))
@@ -252,7 +269,11 @@ int lower_constants(struct lowering *l, const struct vtac_node *node)
 	if (node->op == VTAC_CHANNELS)
 		return pack_picks(l, node);
 	if (node->op == VTAC_BATCH_GEMM)
-		return pack_identity(l) || pack_ones(l, node) ? -1 : 0;
+		return pack_identity(l) || pack_ones(l, node, vtac_product_of(node).k) ?
+		       -1 : 0;
+	if (node->op == VTAC_NORM)
+		return pack_norm(l, node) || pack_ones(l, node, node->post.norm.c) ||
+		       pack_stage(l, node) ? -1 : 0;
 	if (!has_weights(node) &&
 	    (l->p->core.log_inp_width != 3 || node->op == VTAC_AVG_POOL) && pack_identity(l))
 		return -1;
@@ -390,7 +411,18 @@ static int lower_gemm(struct lowering *l, const struct vtac_node *node)
 	return c->start ? vtaops_dense_start(&l->b, &op, c->start) : vtaops_dense(&l->b, &op);
 }
 
-/* Its scratch memory is behind all tensors: nodes of the card take turns. */
+/* Scratch memory is behind all tensors: nodes of the card take turns. */
+static int use_scratch(struct lowering *l, const struct vtac_node *node, uint64_t bytes)
+{
+	uint64_t end = l->card_scratch_at + bytes;
+
+	if (end > VTAIMAGE_SEGMENT_MAX && l->insns)
+		return vtac_fail(l->g, node,
+				 "With its scratch memory the program takes over 1 GiB.");
+	l->p->card_bytes = end > l->p->card_bytes ? end : l->p->card_bytes;
+	return 0;
+}
+
 static int lower_product(struct lowering *l, const struct vtac_node *node)
 {
 	const struct vtac_batch_gemm *p = &node->attr.batch_gemm;
@@ -406,13 +438,27 @@ static int lower_product(struct lowering *l, const struct vtac_node *node)
 		.out_columns = p->out_columns, .b_turned = p->b_turned,
 		.post = post_of(l, node),
 	};
-	uint64_t end = l->card_scratch_at + vtaops_matmul_scratch(&l->p->core, &op);
 
-	if (end > VTAIMAGE_SEGMENT_MAX && l->insns)
-		return vtac_fail(l->g, node,
-				 "With its scratch memory the program takes over 1 GiB.");
-	l->p->card_bytes = end > l->p->card_bytes ? end : l->p->card_bytes;
+	if (use_scratch(l, node, vtaops_matmul_scratch(&l->p->core, &op)))
+		return -1;
 	return vtaops_matmul(&l->b, &op);
+}
+
+/* Likewise. */
+static int lower_norm(struct lowering *l, const struct vtac_node *node)
+{
+	struct vtac_packed x = vtac_packed_shape(node->in[0]);
+	struct vtaops_norm op = {
+		.inp = lower_tensor(node->in[0]), .out = lower_tensor(node->out[0]),
+		.scratch = VTAIMAGE_ARENA + (uint32_t)l->card_scratch_at,
+		.tables = l->norm_tables, .ones = constants_of(l, node)->ones,
+		.n = x.n, .h = x.h, .w = x.w, .form = node->post.norm, .post = post_of(l, node),
+	};
+
+	op.form.c = x.c;
+	if (use_scratch(l, node, vtaops_norm_scratch(&l->p->core, &op)))
+		return -1;
+	return vtaops_norm(&l->b, &op);
 }
 
 /* More padding behind than before, as the outputs need: a window partly outside counts. */
@@ -596,6 +642,8 @@ int lower_node(struct lowering *l, const struct vtac_node *node)
 		return lower_gemm(l, node);
 	case VTAC_BATCH_GEMM:
 		return lower_product(l, node);
+	case VTAC_NORM:
+		return lower_norm(l, node);
 	case VTAC_MAX_POOL:
 	case VTAC_AVG_POOL:
 		return lower_pool(l, node);

@@ -167,7 +167,7 @@ static const fuse_rule rules[] = {
 	fuse_pad,
 	fuse_batch_norm, fuse_channel_mul, fuse_channel_add, fuse_hard_swish, fuse_activation,
 	fuse_slope, fuse_power, fuse_limit, fuse_function, fuse_flat_function, fuse_reshaped,
-	fuse_flat_pair,
+	fuse_flat_pair, fuse_turned_norm, fuse_flat_norm,
 	NULL,
 };
 /* When each product has its term: rows of pixels are pictures. */

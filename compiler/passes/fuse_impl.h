@@ -58,6 +58,10 @@ int fuse_gather(struct vtac_graph *g, struct vtac_node *node);
 /* fuse_columns.c */
 int fuse_columns(struct vtac_graph *g, struct vtac_node *node);
 
+/* fuse_norm.c */
+int fuse_turned_norm(struct vtac_graph *g, struct vtac_node *node);
+int fuse_flat_norm(struct vtac_graph *g, struct vtac_node *node);
+
 /* fuse_product.c */
 int fuse_product(struct vtac_graph *g, struct vtac_node *node);
 

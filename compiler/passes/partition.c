@@ -183,6 +183,32 @@ static const char *why_not_resize(const struct vtac_node *node)
 	return "Its rounding of coordinates does not repeat each pixel equally often.";
 }
 
+static bool is_finite(const struct vtac_tensor *t)
+{
+	for (int64_t i = 0; t && i < vtac_elements(t); i++)
+		if (!isfinite(((const float *)t->data)[i]))
+			return false;
+	return true;
+}
+
+/* Rows of a matrix, or the channels of each pixel; see fuse_norm.c. */
+static const char *why_not_norm(const struct vtac_node *node)
+{
+	const struct vtac_tensor *x = node->in[0];
+
+	if (node->attr.norm.by_channel ||
+	    (!node->attr.norm.across && (x->rank != 2 || node->attr.norm.axis != 1)))
+		return "The card normalises rows, or the channels of each pixel.";
+	if (x->dims[1] > VTAOPS_NORM_MAX)
+		return "It is of more than 8192 values: the squares' sum has over 32 bits.";
+	for (unsigned int i = 1; i < node->n_in; i++)
+		if (node->in[i] && (!node->in[i]->data || node->in[i]->dtype != VTAC_F32 ||
+				    !is_finite(node->in[i])))
+			return "Its scale or bias is not constant, or not finite.";
+	return node->attr.norm.epsilon >= 0 && isfinite(node->attr.norm.epsilon) ? NULL :
+		"Its epsilon is negative or not finite.";
+}
+
 /* Functions that lines between 256 inputs cannot follow, or that have no limits. */
 static const char *why_not_function(const struct vtac_node *node)
 {
@@ -234,6 +260,7 @@ static const struct card_op card_ops[VTAC_OPS] = {
 	[VTAC_IDENTITY] = { true, false, NULL },
 	[VTAC_HARD_SWISH] = { true, false, NULL }, [VTAC_HARD_SIGMOID] = { true, false, NULL },
 	[VTAC_LEAKY_RELU] = { true, false, NULL }, [VTAC_UNARY] = { true, false, why_not_function },
+	[VTAC_NORM] = { true, false, why_not_norm },
 };
 
 static const char *why_not_op(const struct vtac_node *node, const struct vtaops_core *core)

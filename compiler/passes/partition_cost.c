@@ -201,6 +201,12 @@ static const char *why_dropped(struct vtac_graph *g, const struct sums *s)
 			 (unsigned long long)s->cpu);
 }
 
+/* A normalisation counts as one, too. */
+static bool is_function(const struct vtac_node *node)
+{
+	return vtac_is_function(node) || node->op == VTAC_NORM;
+}
+
 /* Returns 1 if functions went, and regions are to be compared again; 0, or -1 without memory. */
 static int prune_regions(struct prune *p)
 {
@@ -219,7 +225,7 @@ static int prune_regions(struct prune *p)
 		s->card += g->nodes[i]->cycles;
 		s->cpu += p->cpu[i];
 		s->nodes++;
-		s->functions += vtac_is_function(g->nodes[i]);
+		s->functions += is_function(g->nodes[i]);
 	}
 	add_copies(p, sums);
 	for (unsigned int i = 0; i < g->n_nodes; i++)
@@ -233,7 +239,7 @@ static int prune_regions(struct prune *p)
 		const struct sums *s = &sums[vtac_set_find(p->region, i)];
 
 		if (!s->why || !is_on_card(g->nodes[i]) ||
-		    (s->functions && !vtac_is_function(g->nodes[i])))
+		    (s->functions && !is_function(g->nodes[i])))
 			continue;
 		again = again || s->functions;
 		g->nodes[i]->device = VTAC_CPU;

@@ -174,9 +174,10 @@ static struct vtac_graph *counted_graph(struct search *t, const struct vtac_quan
 
 /* ---- devices of functions ---- */
 
+/* Normalisations go where functions do. */
 static bool is_card_function(const struct vtac_node *node)
 {
-	return node->device == VTAC_CARD && vtac_is_function(node);
+	return node->device == VTAC_CARD && (vtac_is_function(node) || node->op == VTAC_NORM);
 }
 
 /* Functions of @g go to the devices that they have in @searched, which has all of them. */

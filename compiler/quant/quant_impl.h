@@ -172,6 +172,9 @@ int set_limits(struct quantiser *q, struct vtac_node *node, const struct vtac_te
  */
 int fit_function(struct quantiser *q, struct vtac_node *node);
 
+/* norm.c: set the form and the output stage of a normalisation. Returns as fit_function(). */
+int fit_norm(struct quantiser *q, struct vtac_node *node);
+
 /* Returns @count values, all @value; NULL without memory. */
 int32_t *filled(struct vtac_graph *g, int64_t count, int32_t value);
 

@@ -252,6 +252,8 @@ static int requantize_node(struct quantiser *q, struct vtac_node *node)
 		return requantize_average(q, node);
 	case VTAC_CLIP:
 		return requantize_one(q, node);
+	case VTAC_NORM:
+		return fit_norm(q, node);
 	default:
 		if (vtac_is_function(node))
 			return fit_function(q, node);

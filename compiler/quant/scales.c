@@ -220,8 +220,8 @@ static float wanted_scale(const struct classes *c, const struct vtac_tensor *t, 
 	if (c->shifted[first])
 		scale = (c->hi[first] - c->lo[first]) / (float)(2 * q->in_top + 1);
 
-	if (!node || node->device != VTAC_CARD || node->n_in < 2 || !node->in[1]->data ||
-	    node->in[1]->dtype != VTAC_F32 || is_operand(node->in[1]))
+	if (!node || node->device != VTAC_CARD || node->op == VTAC_NORM || node->n_in < 2 ||
+	    !node->in[1]->data || node->in[1]->dtype != VTAC_F32 || is_operand(node->in[1]))
 		return scale;
 	most = greatest_size(node->in[1]->data, vtac_elements(node->in[1])) *
 		calibrated(q, node->in[0], q->in_top);

@@ -44,6 +44,7 @@ static bool user_may(const struct quantiser *q, const struct vtac_node *node)
 	case VTAC_CONV:
 		return may_pad(q, node);
 	case VTAC_GEMM:
+	case VTAC_NORM:
 		return true;
 	case VTAC_CLIP:
 		return are_near(q, node);
@@ -60,6 +61,7 @@ static bool producer_may(const struct quantiser *q, const struct vtac_node *node
 	case VTAC_CONV_TRANSPOSE:
 	case VTAC_AVG_POOL:
 	case VTAC_GEMM:
+	case VTAC_NORM:
 		return true;
 	case VTAC_ADD:
 	case VTAC_CLIP:

@@ -142,6 +142,58 @@ def nhwc(n, x):
     return y
 
 
+def layer_norm(n, x, c, kind="LayerNormalization", scales=(0.5, 1.5), epsilon=1e-5):
+    rest = [n.numbers(c)] if kind == "LayerNormalization" else []
+    return n.add(kind, [x, n.numbers(c, least=scales[0], most=scales[1])] + rest, axis=-1,
+                 epsilon=epsilon)
+
+
+def turned_norm(n, x):
+    """ConvNeXt's, between layers with strides."""
+    c = n.channels[x]
+    y = layer_norm(n, n.add("Transpose", [n.relu(x)], perm=[0, 2, 3, 1]), c)
+    y = n.add("Transpose", [y], perm=[0, 3, 1, 2])
+    n.channels[y] = c
+    return y
+
+
+def convnext(n, x):
+    """A block of it."""
+    c = n.channels[x]
+    y = n.add("Transpose", [n.conv(x, k=3, groups=c)], perm=[0, 2, 3, 1])
+    y = n.product(gelu(n, n.product(layer_norm(n, y, c), c, 40), str), 40, c)
+    y = n.add("Transpose", [y], perm=[0, 3, 1, 2])
+    y = n.add("Add", [x, n.add("Mul", [y, n.numbers(c, 1, 1)])])
+    n.channels[y] = c
+    return y
+
+
+def transformer_norm(n, x):
+    """Behind a residual of rows."""
+    return layer_norm(n, n.add("Add", [x, n.relu(n.product(x, 24, 24))]), 24)
+
+
+def rows_of(width, **how):
+    """LayerNormalization of so many values between two products."""
+    n = Form(TOKENS, 8)
+    return n, n.product(layer_norm(n, n.product("x", 8, width), width, **how), width, 20)
+
+
+# Each with what the report has to say if the CPU computes it.
+NORMS = {
+    "of one value": (rows_of(1), None),
+    "of 17 values": (rows_of(17), None),
+    "of 8192 values": (rows_of(8192), None),
+    "of 8193 values": (rows_of(8193), "more than 8192 values"),
+    "with epsilon 0": (rows_of(24, epsilon=0.0), None),
+    "with epsilon 3": (rows_of(24, epsilon=3.0), None),
+    "with epsilon 10^9": (rows_of(24, epsilon=1e9), "greater than any variance"),
+    "with scales of 0": (rows_of(24, scales=(0, 0)), None),
+    "with scales of 10^30": (rows_of(24, scales=(-1e30, 1e30)), None),
+    "with scales of 10^-30": (rows_of(24, scales=(-1e-30, 1e-30)), None),
+}
+
+
 def to_tokens(n, x):
     """ViT's: pixels are rows, and back."""
     c = n.channels[x]
@@ -255,6 +307,15 @@ def forms():
         yield f"a shuffle of {c} channels", picture(shuffle, c)
         yield f"channels last and back of {c} channels", picture(nhwc, c)
         yield f"pixels as rows and back of {c} channels", picture(to_tokens, c)
+        yield f"LayerNormalization of pixels of {c} channels", picture(turned_norm, c)
+        yield f"a block of ConvNeXt of {c} channels", picture(convnext, c)
+        yield f"LayerNormalization of rows of {c} values", tokens(
+            lambda n, x, c=c: layer_norm(n, x, c), c)
+    yield "LayerNormalization behind a residual of rows", tokens(transformer_norm)
+    yield "LayerNormalization with scales of either sign", tokens(
+        lambda n, x: layer_norm(n, x, 24, scales=(-1, 1)))
+    yield "SimplifiedLayerNormalization", tokens(
+        lambda n, x: layer_norm(n, x, 24, "SimplifiedLayerNormalization"))
     for name, middle in LINES.items():
         yield f"a line: {name}", line(middle)
     for name, middle in PADS.items():
@@ -296,6 +357,20 @@ class Forms(Suite):
             return f"{r['multiplications_card']} of {r['multiplications']} multiplications\n{cpu}"
         if r["sqnr"] < LEAST_DB:
             return f"{r['sqnr']} dB"
+        return self.differs(data)
+
+    def norm(self, made, why):
+        """Is it where it has to be, and what the interpreter computes?"""
+        n, y = made
+        data = os.path.join(self.where, "images.npy")
+        np.save(data, np.random.RandomState(5).randn(4, *n.shape[1:]).astype(np.float32))
+        r = self.compile(n, y, images=False, options=["--no-prune", f"--calibrate={data}"])
+        node = [k for k in r["nodes"] if k["operator"] == "norm"][0]
+        if (why or "") not in node.get("why", "") or (node["device"] == "card") == bool(why):
+            return f"{node['device']}: {node.get('why')}"
+        return self.differs(data)
+
+    def differs(self, data):
         run = subprocess.run([self.accuracy, os.path.join(self.where, "model.onnx"), data, data,
                               "--card", "1"], check=False, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)
@@ -308,6 +383,9 @@ def main():
         s = Forms(*sys.argv[1:3], where)
         for name, made in forms():
             s.check(f"{name} is one region", s.form(made))
+        for name, (made, why) in NORMS.items():
+            s.check(f"LayerNormalization {name} is {'the CPU' if why else 'the card'}'s",
+                    s.norm(made, why))
     print(f"1..{s.count}")
     return s.failed > 0
 

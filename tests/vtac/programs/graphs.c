@@ -911,6 +911,56 @@ static int add_attention(struct maker *m)
 	return finish(m, last, h.n, outputs, shape[2], shape[3]) ? 0 : -1;
 }
 
+/* Files are for any core; other graphs are the card's, whatever it has. */
+static bool can_normalise(const struct maker *m, const struct vtac_tensor *x)
+{
+	struct vtaops_norm op = {
+		.ones = m->core->acc_bytes, .n = (uint32_t)x->dims[0], .h = (uint32_t)x->dims[2],
+		.w = (uint32_t)x->dims[3], .form = { .c = (uint32_t)x->dims[1] },
+		.post = { .muls = m->core->acc_bytes, .bias = m->core->acc_bytes },
+	};
+	struct vtaops_builder b;
+
+	vtaops_begin(&b, m->core, NULL, 0, NULL, 0, 0);
+	return m->raw || !vtaops_norm(&b, &op);
+}
+
+/* Pixels by their channels; of a file between Transposes, or over rows of rows. */
+static int add_layer_norm(struct maker *m)
+{
+	struct vtac_tensor *x = pick(m);
+	struct vtac_node *node = can_normalise(m, x) ?
+		vtac_node_new(m->g, VTAC_NORM, NULL, 3, 1) : NULL;
+	int64_t *d = x->dims, rows[4] = { d[0], d[2], d[3], d[1] };
+
+	if (!node)
+		return can_normalise(m, x) ? -1 : add_unary(m);
+	node->attr.norm.epsilon = rnd(m, 4) ? 0.00001f : 0.5f;
+	node->attr.norm.rms = !rnd(m, 4);
+	for (unsigned int i = 1; i < 3; i++) {
+		struct vtac_tensor *t = rnd(m, 4) ? weights(m, 1, &d[1], 1) : NULL;
+
+		if (t && vtac_node_set_in(m->g, node, i, t))
+			return -1;
+	}
+	if (m->raw && rnd(m, 2)) {
+		struct vtac_node *turn = vtac_node_new(m->g, VTAC_TRANSPOSE, NULL, 1, 1);
+		struct vtac_tensor *t = transposed(m, x, (int[]) { 0, 2, 3, 1 });
+
+		node->attr.norm.axis = rnd(m, 2) ? 3 : -1;
+		if (!t || !turn || vtac_node_set_in(m->g, node, 0, t))
+			return -1;
+		t = made(m, node, 4, rows);
+		memcpy(turn->attr.transpose.perm, (int[]) { 0, 3, 1, 2 }, 4 * sizeof(int));
+		return !t || vtac_node_set_in(m->g, turn, 0, t) ||
+		       !finish(m, turn, d[0], d[1], d[2], d[3]) ? -1 : 0;
+	}
+	node->attr.norm.axis = 1;
+	node->attr.norm.across = true;
+	return vtac_node_set_in(m->g, node, 0, x) ||
+	       !finish(m, node, d[0], d[1], d[2], d[3]) ? -1 : 0;
+}
+
 /* Add a node that only files have: passes replace it, or leave it to the CPU. */
 static int add_unfused(struct maker *m)
 {
@@ -966,7 +1016,7 @@ static int add_any(struct maker *m)
 	case 11:
 		return add_squeeze(m);
 	case 12:
-		return add_unary(m);
+		return rnd(m, 2) ? add_unary(m) : add_layer_norm(m);
 	default:
 		return add_clip(m);
 	}
