@@ -258,7 +258,7 @@ static void gather_step(struct norm_job *j, const struct gather *t, uint32_t ima
 static int gather(struct norm_job *j)
 {
 	uint32_t whole = j->blocks - (j->ones > 0);	/* the masked block is a step of its own */
-	struct gather t = { 0 };
+	struct gather t = { .parts = 1 };
 
 	if (begin_gather(j, &t))
 		return j->b->error;
