@@ -24,7 +24,7 @@ $(foreach t,$(wildcard tests/ops/test_*.c),$(call test,emu,$(t),$$(OPS_TEST_FLAG
 OPS_BENCH_OBJS := $(patsubst %,$(OPS_TEST_DIR)/obj/%.o,resnet emulated machine)
 
 $(call program,$(OPS_TEST_DIR)/on_card,tests/ops/on_card.c,$$(OPS_TEST_FLAGS),\
-	$(OPS_TEST_LIB) $(PROG_A) $(LIB_A),$$(LIB_LIBS))
+	$(OPS_TEST_LIB) $(PROG_A) $(LIB_A),-lm $$(LIB_LIBS))
 
 $(call program,$(OPS_TEST_DIR)/broken,tests/ops/broken.c,\
 	$$(OPS_TEST_CPPFLAGS) $$(OPS_TEST_CFLAGS),$(OPS_A))
