@@ -56,6 +56,13 @@ static void run(struct machine *m, uint32_t insn_addr, uint32_t insns)
 	};
 }
 
+/* Normalisations take int8, and a row's element of inputs as one of weights. */
+static bool core_has(const struct vtaops_core *core, unsigned int kind)
+{
+	return kind != CASE_NORM || (core->log_inp_width == 3 &&
+				     core->log_wgt_width == 3 && core->batch <= core->block);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int each = argc == 3 ? (unsigned int)strtoul(argv[2], NULL, 10) : 0;
@@ -90,6 +97,11 @@ int main(int argc, char **argv)
 			wrong += result == CASE_WRONG;
 			if (result != CASE_EXACT)
 				printf("# %s\n", text);
+		}
+		if (!exact && !wrong && !core_has(&m.core, kind)) {
+			printf("ok %u %s # SKIP its core has none\n", kind + 1,
+			       case_name((enum case_kind)kind));
+			continue;
 		}
 		printf("%sok %u %s on %s: %u of %u bit-exact\n", exact && !wrong ? "" : "not ",
 		       kind + 1, case_name((enum case_kind)kind),
