@@ -12,6 +12,8 @@
 #define SHIFT_MAX	30
 /* Values before the output stage have 15 bits, and multipliers the same. */
 #define ACC_MAX		32768.0
+/* Of a value of 8 bits from another */
+#define DEVIATION_MAX	255.0
 
 struct vectors {
 	int32_t *mul, *bias, *shift;
@@ -66,22 +68,32 @@ static void set_vectors(const struct quantiser *q, const struct vtac_node *node,
 		v->mul[i] = 1;
 }
 
+/* The greatest normalised value of all inputs, and some more: a great epsilon leaves less. */
+static double reach_of(const struct vtaops_norm_form *f, double epsilon)
+{
+	double most = sqrt(f->c);
+
+	if (epsilon > 0)
+		most = fmin(most, DEVIATION_MAX / sqrt(epsilon));
+	return most * 1.01 + 0.1;
+}
+
 /* The form of @node, whose values are below 2^15 then; false: epsilon is no integer. */
 static bool set_form(const struct quantiser *q, struct vtac_node *node)
 {
 	const struct vtac_tensor *x = node->in[0];
 	struct vtaops_norm_form *f = &node->post.norm;
-	double s = (double)q->scale[x->id], epsilon;
+	double s = (double)q->scale[x->id], epsilon, unit;
 
 	*f = (struct vtaops_norm_form) {
 		.c = (uint32_t)x->dims[1], .rms = node->attr.norm.rms,
 		.zero = node->attr.norm.rms ? q->zero[x->id] : 0 };
-	epsilon = (double)node->attr.norm.epsilon / (s * s) * f->c *
-		  exp2(vtaops_norm_places(f->c));
+	unit = f->c * exp2(vtaops_norm_places(f->c));
+	epsilon = (double)node->attr.norm.epsilon / (s * s) * unit;
 	if (!(epsilon <= exp2(28)))
 		return false;
 	f->epsilon = (uint32_t)rint(epsilon);
-	while (exp2(VTAOPS_NORM_PLACES - (int)f->shift) * (sqrt(f->c) * 1.01 + 0.1) > ACC_MAX)
+	while (exp2(VTAOPS_NORM_PLACES - (int)f->shift) * reach_of(f, f->epsilon / unit) > ACC_MAX)
 		f->shift++;
 	return true;
 }
@@ -105,9 +117,9 @@ int fit_norm(struct quantiser *q, struct vtac_node *node)
 		shift--;
 	if (shift < 0)
 		return unfit(q, node, "Its factors and the scale of its output are too far apart.");
-	/* Without a factor the least multiplier is 1. */
-	if (factor == 0 && shift < 16)
-		return unfit(q, node, "Its scale is 0, and its bias is great.");
+	/* Where no multiplier is greater than a half, the least one is 1. */
+	if (factor * exp2(shift - places) <= 0.5 && shift < 16)
+		return unfit(q, node, "Its scale is small, and its bias is great.");
 	set_vectors(q, node, places, shift, &v);
 	node->post.mul = v.mul;
 	node->post.bias = v.bias;

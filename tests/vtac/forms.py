@@ -20,6 +20,7 @@ CHANNELS = (24, 20, 58)
 SIDE = 12
 TOKENS = 10
 LEAST_DB = 18
+GREAT_EPSILON_DB = 33.5
 
 
 class Form(Pictures):
@@ -179,6 +180,14 @@ def rows_of(width, **how):
     return n, n.product(layer_norm(n, n.product("x", 8, width), width, **how), width, 20)
 
 
+def saturated():
+    """A bias of 10^8 steps of the output, and scales that are far less than one."""
+    n = Form(8)
+    x = n.quantised(n.product(n.quantised("x", 0.03), 8, 24), 0.05)
+    y = n.add("LayerNormalization", [x, n.constant(np.full(24, 1e-20)), n.constant(np.eye(24)[0])])
+    return n, n.quantised(n.product(n.quantised(y, 1e-8), 24, 20), 1e-8)
+
+
 # Each with what the report has to say if the CPU computes it.
 NORMS = {
     "of one value": (rows_of(1), None),
@@ -188,6 +197,7 @@ NORMS = {
     "with epsilon 0": (rows_of(24, epsilon=0.0), None),
     "with epsilon 3": (rows_of(24, epsilon=3.0), None),
     "with epsilon 10^9": (rows_of(24, epsilon=1e9), "greater than any variance"),
+    "with a saturated bias": (saturated(), "its bias is great"),
     "with scales of 0": (rows_of(24, scales=(0, 0)), None),
     "with scales of 10^30": (rows_of(24, scales=(-1e30, 1e30)), None),
     "with scales of 10^-30": (rows_of(24, scales=(-1e-30, 1e-30)), None),
@@ -370,6 +380,18 @@ class Forms(Suite):
             return f"{node['device']}: {node.get('why')}"
         return self.differs(data)
 
+    def great_epsilon(self):
+        """It leaves values that are far less than their deviation, with as many places."""
+        n, y = rows_of(4096, epsilon=100.0, kind="SimplifiedLayerNormalization")
+        data = os.path.join(self.where, "images.npy")
+        np.save(data, np.random.RandomState(5).randn(4, *n.shape[1:]).astype(np.float32))
+        r = self.compile(n, y, images=False, options=[
+            "--no-prune", f"--calibrate={data}", f"--measure={data}"])
+        node = [k for k in r["nodes"] if k["operator"] == "norm"][0]
+        if node["device"] != "card" or node["sqnr"] < GREAT_EPSILON_DB:
+            return f"{node['device']}: {node['sqnr']} dB"
+        return self.differs(data)
+
     def differs(self, data):
         run = subprocess.run([self.accuracy, os.path.join(self.where, "model.onnx"), data, data,
                               "--card", "1"], check=False, stdout=subprocess.PIPE,
@@ -386,6 +408,7 @@ def main():
         for name, (made, why) in NORMS.items():
             s.check(f"LayerNormalization {name} is {'the CPU' if why else 'the card'}'s",
                     s.norm(made, why))
+        s.check("LayerNormalization with a great epsilon has its steps", s.great_epsilon())
     print(f"1..{s.count}")
     return s.failed > 0
 
