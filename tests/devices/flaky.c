@@ -17,6 +17,10 @@ extern const struct vtadev_device_ops flaky_soft;
 extern struct flaky flaky[FLAKY_DEVICES] __attribute__((visibility("default")));
 struct flaky flaky[FLAKY_DEVICES];
 
+/* For programs that have the structure in another language. */
+extern const unsigned int flaky_bytes __attribute__((visibility("default")));
+const unsigned int flaky_bytes = sizeof(struct flaky);
+
 struct device {
 	void *soft;
 	struct flaky *control;

@@ -11,7 +11,7 @@
 
 #define FLAKY_DEVICES	8u
 
-/* The test's part of each: the plugin's symbol "flaky". */
+/* The test's part of each: the plugin's symbol "flaky". tests/serve/flaky_server.py has it, too. */
 struct flaky {
 	atomic_int refuse;	/* errors, positive: opening fails with it */
 	atomic_int lose;	/* so many runs are the device's last */

@@ -21,12 +21,14 @@ class Flaky(ctypes.Structure):
     """struct flaky of flaky.h"""
     _fields_ = [("refuse", ctypes.c_int), ("lose", ctypes.c_int), ("fault", ctypes.c_int),
                 ("faults", ctypes.c_int), ("hold", ctypes.c_bool), ("clock_khz", ctypes.c_int),
-                ("opens", ctypes.c_uint), ("runs", ctypes.c_uint)]
+                ("opens", ctypes.c_uint), ("runs", ctypes.c_uint), ("side", ctypes.c_uint),
+                ("sides", ctypes.c_uint), ("thread", ctypes.c_int)]
 
 
 def obey():
     """Do what standard input says."""
     plugin = ctypes.CDLL(os.environ["VTADEV_PLUGINS"] + "/libvtadev-flaky.so")
+    assert ctypes.sizeof(Flaky) == ctypes.c_uint.in_dll(plugin, "flaky_bytes").value
     devices = (Flaky * 8).in_dll(plugin, "flaky")
     for line in sys.stdin:
         what, number, value = line.split()
