@@ -102,12 +102,14 @@ check-rtl: test-deps rtl-deps  ## the RTL: all configurations of the core, many 
 			VTA_RTL_STALLS=$(s) $(RTL_TEST_DIR)/test_rtl_cards") \
 		$(if $(VTAC_HAVE),"graphs=$(RTL_TEST_DIR)/test_rtl_graphs $(RTL_GRAPHS)")
 
+# The tables come after a failure, too.
 .PHONY: rtl-all
 rtl-all:  ## all that the RTL has to show: the digits on the core, check-rtl, and tables of clocks and area
 	+@$(MAKE) --no-print-directory demo CORE=rtl
-	+@$(MAKE) --no-print-directory check-rtl
-	@grep '^|' build/check-rtl/layers.log
-	+@$(MAKE) --no-print-directory rtl-report
+	+@status=0; $(MAKE) --no-print-directory check-rtl || status=1; \
+		grep '^|' build/check-rtl/layers.log || status=1; \
+		$(MAKE) --no-print-directory rtl-report || status=1; \
+		exit $$status
 
 .PHONY: rtl-coverage
 rtl-coverage: test-deps rtl-deps $(RTL_TEST_DIR)/test_rtl_streams  ## lines and bits of the core's RTL that tests reach; KINDS=line: lines alone
