@@ -403,6 +403,14 @@ static int shape_steps(struct vtac_graph *g, struct vtac_node *node)
 	return shape_out(g, node, 1, (const int64_t[]){ 2 });
 }
 
+/* A product of heads is made with its output, of which heads may be rows or columns. */
+static int shape_kept(struct vtac_graph *g, struct vtac_node *node)
+{
+	(void)g;
+	(void)node;
+	return 0;
+}
+
 static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_CONV] = shape_conv, [VTAC_CONV_TRANSPOSE] = shape_conv_transpose,
 	[VTAC_GEMM] = shape_gemm, [VTAC_ADD] = shape_binary, [VTAC_MUL] = shape_binary,
@@ -433,7 +441,7 @@ static const shape_fn shape_fns[VTAC_OPS] = {
 	[VTAC_GRID_SAMPLE] = shape_grid_sample, [VTAC_ROI_ALIGN] = shape_roi_align,
 	[VTAC_EINSUM] = shape_einsum,
 	[VTAC_CONV_3D] = shape_conv_3d, [VTAC_POOL_3D] = shape_pool_3d, [VTAC_DFT] = shape_dft,
-	[VTAC_STEPS] = shape_steps,
+	[VTAC_STEPS] = shape_steps, [VTAC_BATCH_GEMM] = shape_kept,
 };
 
 int vtac_shape_node(struct vtac_graph *g, struct vtac_node *node)

@@ -520,6 +520,30 @@ TEST(matrices_are_multiplied_by_a_constant_one)
 	}
 }
 
+/* Of two computed ones: no rule gives the shape of the result from its operands. */
+TEST(products_of_matrices_keep_their_shapes)
+{
+	static const int64_t dims[2][3] = { { 2, 3, 4 }, { 2, 4, 6 } };
+	struct vtac_options opt = { .no_prune = true };
+	struct vtac_tensor *x[2];
+	struct vtac_node *node;
+	struct net net;
+
+	net_begin(&net, 85);
+	for (int i = 0; i < 2; i++) {
+		x[i] = vtac_tensor_shaped(net.g, i ? "b" : "a", VTAC_F32, 3, dims[i]);
+		assert_int_equal(vtac_graph_input(net.g, x[i]), 0);
+	}
+	node = net_node(&net, VTAC_MATMUL, "product", x[0], x[1], NULL);
+	net_output(&net, node->out[0]);
+	net_core(&opt);
+	net_pass(&net, vtac_pass_shape, &opt);
+	net_keeps_values(&net, vtac_pass_fuse, &opt);
+	assert_int_equal(net_count(&net, VTAC_BATCH_GEMM), 1);
+	net_keeps_values(&net, vtac_pass_shape, &opt);
+	net_end(&net);
+}
+
 /* A perceptron of rows, which are divided in between and put together again. */
 static void make_perceptron(struct net *net, int64_t units)
 {
