@@ -117,7 +117,7 @@ int fit_norm(struct quantiser *q, struct vtac_node *node)
 		shift--;
 	if (shift < 0)
 		return unfit(q, node, "Its factors and the scale of its output are too far apart.");
-	/* Where no multiplier is greater than a half, the least one is 1. */
+	/* If no multiplier is greater than a half, the least one is 1. */
 	if (factor * exp2(shift - places) <= 0.5 && shift < 16)
 		return unfit(q, node, "Its scale is small, and its bias is great.");
 	set_vectors(q, node, places, shift, &v);

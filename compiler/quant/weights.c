@@ -758,7 +758,7 @@ static int choose_stage(struct sums *s)
 		unfit(s->q, s->node, "Its residual cannot be aligned with its sums.") : err;
 }
 
-/* Where scales leave no room for 16 bits, the result and the residual have 8. */
+/* Give the result and the residual 8 bits if scales leave no room for 16. */
 static int choose_with_halves(struct sums *s)
 {
 	const struct vtac_post before = s->node->post;

@@ -18,7 +18,7 @@ enum norm_reg {
 #define NORM_FACTOR	NORM_ROOT
 #define NORM_OFFSET	NORM_MEAN
 
-/* What executes steps. */
+/* Executes steps: in a stream, or on the host. */
 struct norm_steps {
 	void (*clear)(void *priv, enum norm_reg dst);
 	void (*imm)(void *priv, enum norm_reg dst, enum vta_isa_alu op, int imm);

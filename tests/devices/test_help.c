@@ -126,7 +126,7 @@ TEST_F(ONE_CORE, a_wait_with_a_time_out_does_not)
 	assert_int_equal(vtadev_sync(q, LONG), 0);
 }
 
-/* What the wait leaves in the queue is executed. */
+/* The device executes RUNs that the wait leaves in the queue. */
 static void leave_some(void)
 {
 	uint64_t first, last;

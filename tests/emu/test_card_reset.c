@@ -96,7 +96,7 @@ static bool stops_while_copying(struct bench *b, uint64_t done)
 	       rig_get(r, REG_QUEUE_SEQ_LO(1)) == done)
 		;
 	bus_off(r);
-	/* What a thread has written is counted before it sleeps. */
+	/* A thread counts its writes before it sleeps. */
 	if (rig_is_emulator())
 		rig_is_idle(r, RIG_NEVER);
 	else
