@@ -35,6 +35,17 @@ uint32_t net_random(struct net *net, uint32_t below)
 	return (uint32_t)(net->seed >> 33) % below;
 }
 
+int net_random_image(void *priv, unsigned int i, const struct vtac_tensor *t,
+		     float *values)
+{
+	struct net dice = { .seed = 100 + i };
+
+	(void)priv;
+	for (int64_t k = 0; k < vtac_elements(t); k++)
+		values[k] = (float)net_random(&dice, 2001) / 1000 - 1;
+	return 0;
+}
+
 struct vtac_tensor *net_input(struct net *net, int64_t c, int64_t h, int64_t w)
 {
 	struct vtac_tensor *t = vtac_tensor_shaped(net->g, "input", VTAC_F32, 4,

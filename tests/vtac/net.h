@@ -18,6 +18,9 @@ void net_begin(struct net *net, uint64_t seed);
 void net_end(struct net *net);
 uint32_t net_random(struct net *net, uint32_t below);
 
+/* Reads image @i of struct vtac_images: values from -1 to 1, the same for each @i. */
+int net_random_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values);
+
 struct vtac_tensor *net_input(struct net *net, int64_t c, int64_t h, int64_t w);
 struct vtac_tensor *net_const(struct net *net, int rank, const int64_t *dims);
 /* A node on inputs (NULL: the end) with an output of unknown shape. */

@@ -13,17 +13,7 @@
 #define CHANNELS	16
 #define SIDE		8
 
-static int random_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
-{
-	struct net dice = { .seed = 100 + i };
-
-	(void)priv;
-	for (int64_t k = 0; k < vtac_elements(t); k++)
-		values[k] = (float)net_random(&dice, 2001) / 1000 - 1;
-	return 0;
-}
-
-static const struct vtac_images images = { .count = 9, .read = random_image };
+static const struct vtac_images images = { .count = 9, .read = net_random_image };
 
 static struct vtac_quant_options plain(enum vtac_precision precision)
 {

@@ -312,16 +312,6 @@ TEST(integers_are_cast_to_floats)
 
 /* ---- how to quantise ---- */
 
-static int random_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
-{
-	struct net dice = { .seed = 100 + i };
-
-	(void)priv;
-	for (int64_t k = 0; k < vtac_elements(t); k++)
-		values[k] = (float)net_random(&dice, 2001) / 1000 - 1;
-	return 0;
-}
-
 /* The weights of output channel c (@in: of input channel c) times 2^c, or divided by it. */
 static void spread(struct vtac_node *conv, bool in)
 {
@@ -339,7 +329,7 @@ static void spread(struct vtac_node *conv, bool in)
 /* Of ranges that differ by 2^8, half is left for sums of channels, none for channels alone. */
 TEST(channels_that_are_read_alone_are_equalised_wholly)
 {
-	const struct vtac_images images = { .count = 4, .read = random_image };
+	const struct vtac_images images = { .count = 4, .read = net_random_image };
 	const struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
 		.equalise = VTAC_EQUALISE_HALF, .split = VTAC_SPLIT_NONE };
@@ -377,7 +367,7 @@ TEST(channels_that_are_read_alone_are_equalised_wholly)
  */
 TEST(trials_compare_scores)
 {
-	const struct vtac_images images = { .count = 6, .read = random_image };
+	const struct vtac_images images = { .count = 6, .read = net_random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images };
 	struct vtac_node *node;
 	struct vtac_tensor *x;
@@ -463,7 +453,7 @@ TEST(weights_of_a_sum_are_rounded_together)
 TEST(first_layers_are_split)
 {
 	static const char *const names[] = { "first", "second", "third", "4", "5", "6", "7" };
-	const struct vtac_images images = { .count = 4, .read = random_image };
+	const struct vtac_images images = { .count = 4, .read = net_random_image };
 	struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
 		.equalise = VTAC_EQUALISE_NONE };
@@ -663,7 +653,7 @@ TEST(other_inputs_are_left_alone)
 	/* A channel that is always the same. */
 	p.scale[2] = 0;
 	assert_false(are_pixels(&images));
-	images.read = random_image;
+	images.read = net_random_image;
 	assert_false(are_pixels(&images));
 }
 
@@ -704,7 +694,7 @@ TEST(integers_of_bright_pixels_reach_zero)
 /* With residuals split, as calibration has them. */
 static int merge_sums(struct vtac_graph *g, const struct vtac_options *opt)
 {
-	const struct vtac_images images = { .count = 3, .read = random_image };
+	const struct vtac_images images = { .count = 3, .read = net_random_image };
 	struct vtac_quant_options how = { .range = VTAC_RANGE_MSE, .merge = VTAC_MERGE_SUMS };
 	struct vtac_options with = *opt;
 	int err;
@@ -767,7 +757,7 @@ TEST(merge_keeps_values)
 TEST(merged_inputs_are_placed)
 {
 	const struct vtac_quant_options how = { .merge = VTAC_MERGE_SUMS };
-	const struct vtac_images images = { .count = 6, .read = random_image };
+	const struct vtac_images images = { .count = 6, .read = net_random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
 	struct vtac_node *concat;
 	struct net net;
@@ -788,7 +778,7 @@ TEST(merged_inputs_are_placed)
 TEST(missing_properties_are_found)
 {
 	const struct vtac_quant_options how = { .equalise = VTAC_EQUALISE_NONE };
-	const struct vtac_images images = { .count = 1, .read = random_image };
+	const struct vtac_images images = { .count = 1, .read = net_random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
 	struct vtac_node *conv;
 	struct net net;
@@ -820,7 +810,7 @@ TEST(missing_properties_are_found)
 
 TEST(other_windows_are_not_merged)
 {
-	const struct vtac_images images = { .count = 6, .read = random_image };
+	const struct vtac_images images = { .count = 6, .read = net_random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images };
 	struct net net;
 
@@ -839,7 +829,7 @@ static int scaled_image(void *priv, unsigned int i, const struct vtac_tensor *t,
 {
 	const float *by = priv;
 
-	random_image(NULL, i, t, values);
+	net_random_image(NULL, i, t, values);
 	for (int64_t k = 0; k < vtac_elements(t); k++)
 		values[k] *= *by;
 	return 0;
@@ -882,7 +872,7 @@ TEST(passes_take_no_memory_that_is_needed)
 	const struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
 		.equalise = VTAC_EQUALISE_NONE, .split = VTAC_SPLIT_NONE };
-	const struct vtac_images images = { .count = 4, .read = random_image };
+	const struct vtac_images images = { .count = 4, .read = net_random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
 	struct vtac_tensor *x;
 	struct net net;
@@ -912,7 +902,7 @@ static int counted_image(void *priv, unsigned int i, const struct vtac_tensor *t
 
 	if (info.uordblks + info.hblkhd > most_bytes)
 		most_bytes = info.uordblks + info.hblkhd;
-	return random_image(priv, i, t, values);
+	return net_random_image(priv, i, t, values);
 }
 
 /* All candidates are tried, and the network is in memory four times at most. */
@@ -958,7 +948,7 @@ TEST(candidates_that_lost_take_no_memory)
 static int numbered_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
 {
 	++*(unsigned int *)priv;
-	return random_image(NULL, i, t, values);
+	return net_random_image(NULL, i, t, values);
 }
 
 /* Returns how many images the network runs on, for @count of calibration. */
@@ -1003,7 +993,7 @@ TEST(a_further_calibration_image_is_run_once)
 /* The stats of output @name after a search or, with the same options, without it. */
 static struct vtac_stats stats_with(const struct vtac_quant_options *how, const char *name)
 {
-	const struct vtac_images images = { .count = 40, .read = random_image };
+	const struct vtac_images images = { .count = 40, .read = net_random_image };
 	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = how };
 	struct vtac_stats stats;
 	struct vtac_tensor *x;
@@ -1063,7 +1053,7 @@ TEST(tiny_pixels_are_left_alone)
 /* The integers are what the floats are, within a hundredth of their power. */
 static void check_integers_near_floats(struct net *net)
 {
-	const struct vtac_images images = { .count = 4, .read = random_image };
+	const struct vtac_images images = { .count = 4, .read = net_random_image };
 	const struct vtac_quant_options how = {
 		.range = VTAC_RANGE_MAX, .residual = VTAC_RESIDUAL_FUSED,
 		.equalise = VTAC_EQUALISE_HALF, .split = VTAC_SPLIT_NONE };
@@ -1153,7 +1143,7 @@ static struct vtac_tensor *net_unary(struct net *net, struct vtac_tensor *x,
 TEST(infinite_tensors_of_the_cpu_are_not_calibrated)
 {
 	for (int card = 0; card < 2; card++) {
-		const struct vtac_images images = { .count = 3, .read = random_image };
+		const struct vtac_images images = { .count = 3, .read = net_random_image };
 		struct vtac_options opt = { .no_prune = true, .images = &images };
 		struct vtac_tensor *x;
 		struct net net;

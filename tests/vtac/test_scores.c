@@ -7,20 +7,10 @@
 #include "api/vtac.h"
 #include "quant/quant.h"
 
-static int random_image(void *priv, unsigned int i, const struct vtac_tensor *t, float *values)
-{
-	struct net image = { .seed = i };
-
-	(void)priv;
-	for (int64_t k = 0; k < vtac_elements(t); k++)
-		values[k] = (float)net_random(&image, 2001) / 1000 - 1;
-	return 0;
-}
-
 /* Compiles @net up to integers, with @t as its output, and lists the names of its scores. */
 static void list_scores(struct net *net, struct vtac_tensor *t, char *names, size_t size)
 {
-	const struct vtac_images images = { .count = 3, .read = random_image };
+	const struct vtac_images images = { .count = 3, .read = net_random_image };
 	const struct vtac_quant_options how = { .equalise = VTAC_EQUALISE_NONE };
 	struct vtac_options opt = { .no_prune = true, .images = &images, .quant = &how };
 	const bool *scores;
